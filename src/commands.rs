@@ -117,7 +117,7 @@ fn run(command: CliCommand) -> Result<(), CliFailure> {
         CliCommand::Migrate(args) => migrate::run(&args),
         #[cfg(feature = "lab")]
         CliCommand::Bench(args) => evenkeel_lab::bench::run(args),
-        CliCommand::Doctor(args) => doctor::run(args),
+        CliCommand::Doctor(args) => doctor::run(&args),
         CliCommand::Explain(args) => explain::run(&args),
         #[cfg(feature = "lab")]
         CliCommand::Assess(args) => evenkeel_lab::assess::run(&args),

@@ -87,34 +87,17 @@ pub(super) struct Args {
 #[cfg(target_os = "linux")]
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     use evenkeel_service::agent::Paths;
-    use evenkeel_service::lifecycle::{NodeAgent, watch_node};
-    use evenkeel_terminal::runtime::runtime;
 
-    let Args {
-        node,
-        kubepods,
-        mountinfo,
-        kubelet,
-        sys,
-        proc,
-        record,
-        process,
-    } = args;
-    let agent = NodeAgent {
-        config: process.load()?,
-        node,
-        paths: Paths {
-            kubepods,
-            mountinfo,
-            sys,
-            proc,
-            kubelet,
-            record,
-        },
+    let paths = Paths {
+        kubepods: args.kubepods,
+        mountinfo: args.mountinfo,
+        sys: args.sys,
+        proc: args.proc,
+        kubelet: args.kubelet,
+        record: args.record,
     };
-    runtime()?
-        .block_on(watch_node(agent))
-        .map_err(CliFailure::Work)
+    let agent = |config| evenkeel_service::lifecycle::watch_node(config, args.node, paths);
+    args.process.run(agent)
 }
 
 #[cfg(not(target_os = "linux"))]

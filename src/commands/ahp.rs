@@ -80,27 +80,22 @@ struct AhpWeightRow {
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        judgements,
-        names,
-        random_index,
-        output,
-    } = args;
-    let (matrix, own_names) = judgements.read()?;
+    let (matrix, own_names) = args.judgements.read()?;
     let size = matrix.rows().len();
-    let names = match (names.is_empty(), own_names) {
+    let names = match (args.names.is_empty(), own_names) {
         (true, Some(own)) => own,
         (true, None) => (1..=size).map(|row| row.to_string()).collect(),
-        (false, _) if names.len() == size => names,
+        (false, _) if args.names.len() == size => args.names,
         (false, _) => {
-            let given = names.len();
+            let given = args.names.len();
             return Err(CliFailure::call(format_args!(
                 "--names: {given} names are not accepted: one for each of the {size} rows"
             )));
         }
     };
-    let report = analyse(&matrix, names, &parse_random_index(&random_index, size)?);
-    output::print(&report, output)?;
+    let random_index = parse_random_index(&args.random_index, size)?;
+    let report = analyse(&matrix, names, &random_index);
+    output::print(&report, args.output)?;
     if report.accepted {
         Ok(())
     } else {

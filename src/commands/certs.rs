@@ -41,10 +41,9 @@ enum CertsCommand {
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args { command } = args;
-    match command {
+    match args.command {
         CertsCommand::Sign(args) => sign::run(args),
-        CertsCommand::Rotate(args) => rotate::run(args),
+        CertsCommand::Rotate(args) => rotate::run(&args),
         CertsCommand::Generate(args) => generate::run(args),
         CertsCommand::Show(args) => show::run(args),
         CertsCommand::SchedulerConfig(args) => scheduler::print_config(args),

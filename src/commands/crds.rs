@@ -23,8 +23,7 @@ const HEAD: &str = "\
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {}
 
-pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
-    let Args {} = args;
+pub(super) fn run(_: &Args) -> Result<(), CliFailure> {
     let mut out = std::io::stdout().lock();
     write!(out, "{HEAD}")?;
     for definition in definitions() {

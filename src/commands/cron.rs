@@ -25,8 +25,7 @@ enum CronCommand {
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args { command } = args;
-    match command {
-        CronCommand::Next(args) => next::run(args),
+    match args.command {
+        CronCommand::Next(args) => next::run(&args),
     }
 }

@@ -93,18 +93,13 @@ impl Report for Catalogue {
     }
 }
 
-pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        cluster,
-        list,
-        output,
-    } = args;
-    if list {
-        return output::print(&Catalogue::new(), output);
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
+    if args.list {
+        return output::print(&Catalogue::new(), args.output);
     }
     let observation = runtime()?.block_on(async {
-        let client = cluster.connect().await.map_err(CliFailure::Call)?;
-        let gathering = doctor::collector::gather(&client, &cluster.namespace, clock::now());
+        let client = args.cluster.connect().await.map_err(CliFailure::Call)?;
+        let gathering = doctor::collector::gather(&client, &args.cluster.namespace, clock::now());
         // A join of many reads is large, and needs no place on the stack.
         let gathered = Box::pin(gathering).await;
         let gathered = gathered.context("the API server cannot be reached");
@@ -116,7 +111,7 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
         verdict: worst.unwrap_or(FindingSeverity::Ok),
         findings,
     };
-    output::print(&diagnosis, output)?;
+    output::print(&diagnosis, args.output)?;
     match diagnosis.count(FindingSeverity::Error) {
         0 => Ok(()),
         1 => Err(CliFailure::work("1 check failed")),

@@ -58,22 +58,18 @@ struct MigrateReport<'a> {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
-    let Args {
-        file,
-        time_zone,
-        output,
-    } = args;
-    let refuse = |message: String| CliFailure::call(format_args!("{}: {message}", file.display()));
-    if let Some(zone) = time_zone {
+    let refuse =
+        |message: String| CliFailure::call(format_args!("{}: {message}", args.file.display()));
+    if let Some(zone) = &args.time_zone {
         Zone::parse(zone)
             .map_err(|error| CliFailure::call(format_args!("--time-zone: {error}")))?;
     }
-    let text = output::read_input(file)?;
+    let text = output::read_input(&args.file)?;
     let documents = config::yaml::parse_objects(&text)
         .map_err(|error| refuse(format!("is not YAML: {error}")))?;
     let circumstances = Circumstances {
         now: clock::now(),
-        time_zone: time_zone.as_deref(),
+        time_zone: args.time_zone.as_deref(),
     };
     let Conversions { converted, refused } = convert(&documents, &circumstances);
     if converted.is_empty() {
@@ -84,13 +80,13 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
         };
         return Err(refuse(why));
     }
-    print(&converted, *output)?;
+    print(&converted, args.output)?;
     if refused.is_empty() {
         return Ok(());
     }
     let (count, of) = (refused.len(), refused.len() + converted.len());
     let list = refused.join("\n  ");
-    let file = file.display();
+    let file = args.file.display();
     Err(CliFailure::work(format_args!(
         "{file}: {count} of {of} objects not converted:\n  {list}"
     )))

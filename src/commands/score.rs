@@ -74,22 +74,14 @@ struct ScoredPod {
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        file,
-        cluster,
-        namespace,
-        normalization,
-        config,
-        output,
-    } = args;
-    let normalization = normalization.map(|value| Override {
+    let normalization = args.normalization.map(|value| Override {
         flag: "--normalization".to_owned(),
         path: "scheduling.normalization".to_owned(),
         value,
     });
-    let policy = Config::load(&config.sources(normalization))?.policy;
-    let cluster = cluster_file::read(&cluster, &policy)?;
-    let pods = pod_file::read(&file, &namespace)?;
+    let policy = Config::load(&args.config.sources(normalization))?.policy;
+    let cluster = cluster_file::read(&args.cluster, &policy)?;
+    let pods = pod_file::read(&args.file, &args.namespace)?;
     for warning in &cluster.warnings {
         output::warn(warning);
     }
@@ -99,7 +91,7 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
             .map(|pod| score(pod, &cluster.snapshot, &policy))
             .collect(),
     };
-    output::print(&report, output)
+    output::print(&report, args.output)
 }
 
 fn score(manifest: PodManifest, snapshot: &Snapshot, policy: &SchedulingPolicy) -> ScoredPod {

@@ -146,19 +146,12 @@ impl Report for EffectiveConfig<'_> {
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        check,
-        output,
-        connection,
-        config,
-        fields,
-    } = args;
-    let mut config = Config::load(&config.sources(fields.overrides()))?;
-    if check {
+    let mut config = Config::load(&args.config.sources(args.fields.overrides()))?;
+    if args.check {
         config.warnings().for_each(|warning| output::warn(&warning));
-        return output::print(&EffectiveConfig(config.effective()), output);
+        return output::print(&EffectiveConfig(config.effective()), args.output);
     }
-    config.connection = connection.into();
+    config.connection = args.connection.into();
     let runtime = tokio::runtime::Runtime::new()?;
     let computations = evenkeel_service::lifecycle::ShutdownTimeouts::of(&config).computations;
     let ended = runtime.block_on(evenkeel_service::lifecycle::run(config));

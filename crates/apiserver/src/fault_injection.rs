@@ -1,4 +1,4 @@
-//! Faults on command: an outage, or slow answers.
+//! Faults on command: an outage.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 /// Makes a running server fail on command; clones act on the same server.
 #[derive(Debug, Clone)]
 pub struct Control {
-    delay: Arc<Mutex<Duration>>,
     outage: watch::Sender<Outage>,
     connections: Arc<Mutex<CancellationToken>>,
 }
@@ -23,7 +22,6 @@ pub(crate) enum Outage {
 impl Control {
     pub(crate) fn new() -> Self {
         Self {
-            delay: Arc::default(),
             outage: watch::Sender::new(Outage::None),
             connections: Arc::default(),
         }
@@ -33,15 +31,6 @@ impl Control {
     pub fn restart(&self, pause: Duration) {
         self.outage.send_replace(Outage::For(pause));
         self.cut();
-    }
-
-    /// Delays every request; zero for none.
-    pub fn set_delay(&self, delay: Duration) {
-        *self.delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
-    }
-
-    pub(crate) fn delay(&self) -> Duration {
-        *self.delay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends all present connections.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::fault_injection::Control;
 use crate::identity::Identities;
 use crate::network::client::OutboundClient;
 use crate::resources::definition;
@@ -22,7 +21,6 @@ pub(crate) struct Api {
     pub(crate) client: OutboundClient,
     pub(crate) metrics: Option<Arc<dyn ResourceMetrics>>,
     pub(crate) custom_metrics: Option<Arc<dyn CustomMetrics>>,
-    pub(crate) control: Control,
     pub(crate) access: AllowedCallers,
     pub(crate) bookmark_interval: std::time::Duration,
     clock: Clock,
@@ -37,7 +35,7 @@ impl fmt::Debug for Api {
 }
 
 impl Api {
-    pub(crate) fn new(settings: &Settings, store: ObjectStore, control: Control) -> Self {
+    pub(crate) fn new(settings: &Settings, store: ObjectStore) -> Self {
         Self {
             store,
             registry: Registry::new(),
@@ -45,7 +43,6 @@ impl Api {
             client: OutboundClient::default(),
             metrics: settings.metrics.clone(),
             custom_metrics: settings.custom_metrics.clone(),
-            control,
             access: AllowedCallers::new(settings.token.as_deref()),
             bookmark_interval: settings.bookmark_interval,
             clock: Arc::clone(&settings.clock),

@@ -215,13 +215,13 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::baseline::Naive;
     use crate::context::{ForecastContext, ModelAssets};
     use crate::load_ring_buffer::LoadRingBuffer;
     use crate::model::Model;
+    use crate::models::baseline::Naive;
+    use crate::models::smoothing::SHpa;
     use crate::point_model::PointModel;
     use crate::rolling_model::RollingModel;
-    use crate::smoothing::SHpa;
 
     fn forecast(mean: f64, half: f64) -> Forecast {
         let interval = Interval {

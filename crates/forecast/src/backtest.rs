@@ -18,7 +18,7 @@ use score::Tally;
 
 use super::context::{ForecastContext, ModelAssets};
 use super::historical_load::Recording;
-use super::model_set::ModelSet;
+use super::models::ModelSet;
 use super::not_ready::NotReady;
 use super::prediction::Forecast;
 use super::scored_model::ScoredModel;

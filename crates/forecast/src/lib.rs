@@ -9,26 +9,17 @@
 //! [`Trainer`].
 
 mod accuracy;
-pub mod arima;
-mod arima_gru;
 pub mod backtest;
-mod baseline;
-mod blend;
 mod bounded_forecast;
 mod calendar;
 mod context;
-mod corrector;
-mod daily_seasonal_naive;
 mod elastic_net;
-mod ets;
-mod gbdt;
-mod gru;
 mod historical_load;
 mod interval_widths;
 mod load_ring_buffer;
 mod minimizer;
 mod model;
-mod model_set;
+mod models;
 mod network;
 #[cfg(test)]
 mod noise;
@@ -40,8 +31,6 @@ mod rolling_model;
 mod scored_model;
 mod selected_forecast;
 mod series;
-mod smoothing;
-mod swish_net;
 mod traffic;
 mod trainer;
 mod tree_inputs;
@@ -53,14 +42,20 @@ pub use accuracy::{HorizonAccuracy, Scorecard};
 pub use calendar::Calendar;
 pub use context::{ForecastContext, ModelAssets};
 pub use elastic_net::{ElasticNet, LinearFunction, Moments, NotSettled};
-pub use gru::{NETWORK_ROWS, NETWORK_WINDOW};
 pub use historical_load::{HistoricalLoad, Recording};
 pub use load_ring_buffer::{
     BRIDGED, DailyHighs, LoadRingBuffer, MeasurementGap, Resolution, SampleError,
 };
 pub use model::forecast_together;
 pub use model::{ForecastRequest, Model};
-pub use model_set::ModelSet;
+pub use models::ModelSet;
+pub use models::arima;
+pub use models::gru::{NETWORK_ROWS, NETWORK_WINDOW};
+pub use models::smoothing::{
+    AdaptiveAlpha, Alpha, AlphaError, BrownSmoothing, Coefficients, SHpa, Tes, Variant,
+    window_forecast,
+};
+pub use models::swish_net::SwishWindow;
 pub use network::{
     DenseLayer, Gru, GruNetwork, GruState, GruWeights, NetworkShape, SWISH_STEPS, ShapeError,
     SwishInput, SwishLoad, SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
@@ -78,11 +73,6 @@ pub use rolling_model::RollingModel;
 pub use scored_model::ScoredModel;
 pub use selected_forecast::SelectedForecast;
 pub use series::{GapFreeSeries, RegularSeries, RegularSeriesError};
-pub use smoothing::{
-    AdaptiveAlpha, Alpha, AlphaError, BrownSmoothing, Coefficients, SHpa, Tes, Variant,
-    window_forecast,
-};
-pub use swish_net::SwishWindow;
 pub use traffic::{
     CalendarInputs, HeldOutDay, LinearResidual, RESIDUAL_INPUTS, TRAFFIC_VERSION, TrafficModel,
     TrafficModelError,

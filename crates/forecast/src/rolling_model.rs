@@ -139,10 +139,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::baseline::Naive;
     use crate::context::ModelAssets;
     use crate::load_ring_buffer::LoadRingBuffer;
-    use crate::smoothing::{Alpha, SHpa, Tes, Variant};
+    use crate::models::baseline::Naive;
+    use crate::models::smoothing::{Alpha, SHpa, Tes, Variant};
 
     const HORIZON: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::accuracy::Scorecard;
 use super::context::ForecastContext;
 use super::model::{ForecastRequest, Model};
-use super::model_set::ModelSet;
+use super::models::ModelSet;
 use super::not_ready::{NotEnoughHistory, NotReady};
 use super::prediction::Forecast;
 use super::selected_forecast::SelectedForecast;

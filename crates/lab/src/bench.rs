@@ -134,31 +134,21 @@ impl BenchEndpoint {
 }
 
 pub fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        what,
-        rate,
-        duration,
-        warm_up,
-        connections,
-        nodes,
-        server_threads,
-        remote,
-        output,
-    } = args;
+    let (what, nodes) = (args.what, args.nodes);
     let load = BenchLoad {
-        rate,
-        connections: usize::from(connections),
-        warm_up: check_duration("--warm-up", warm_up, Duration::ZERO)?,
-        duration: check_duration("--duration", duration, Duration::from_millis(1))?,
+        rate: args.rate,
+        connections: usize::from(args.connections),
+        warm_up: check_duration("--warm-up", args.warm_up, Duration::ZERO)?,
+        duration: check_duration("--duration", args.duration, Duration::from_millis(1))?,
     };
     let body = what.body(nodes);
     let body_bytes = body.len();
     // The service, where it is ours, lives until the load is over.
-    let (target, service) = if let Some(target) = remote.target(what)? {
+    let (target, service) = if let Some(target) = args.remote.target(what)? {
         (target, None)
     } else {
-        let service =
-            LoopbackService::start(nodes, usize::from(server_threads)).map_err(CliFailure::Work)?;
+        let service = LoopbackService::start(nodes, usize::from(args.server_threads))
+            .map_err(CliFailure::Work)?;
         let target = service.target(what.path()).map_err(CliFailure::Work)?;
         (target, Some(service))
     };
@@ -170,7 +160,7 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
     let failed = outcome.failed;
     output::print(
         &BenchReport::new(what.path(), load, body_bytes, &outcome, answering),
-        output,
+        args.output,
     )?;
     match failure {
         Some(failure) => Err(CliFailure::work(format_args!(

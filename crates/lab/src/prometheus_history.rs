@@ -9,8 +9,8 @@ use evenkeel_scaling::tracker::backfill_pace::{
 use evenkeel_service::config::{Config, ConfigError, Override};
 use evenkeel_service::controller::scaling::HistorySource;
 use evenkeel_service::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
+use evenkeel_service::metrics::MetricsError;
 use evenkeel_service::metrics::prometheus::PrometheusSource;
-use evenkeel_service::metrics::{MetricsError, MetricsSourceSettings};
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_terminal::settings::ConfigArgs;
 use jiff::Timestamp;
@@ -67,16 +67,14 @@ impl PrometheusArgs {
 }
 
 pub(crate) fn source(config: &Config) -> Result<(PrometheusSource, String), CliFailure> {
-    match &config.metrics.source {
-        MetricsSourceSettings::Prometheus(settings) => {
-            let address = settings.connection.url.to_string();
-            Ok((PrometheusSource::new((**settings).clone()), address))
-        }
-        _ => Err(CliFailure::call(
+    let settings = config.metrics.source.prometheus().ok_or_else(|| {
+        CliFailure::call(
             "metrics.source of the configuration is not prometheus, and the history comes from \
              Prometheus only: name one with --prometheus URL",
-        )),
-    }
+        )
+    })?;
+    let address = settings.connection.url.to_string();
+    Ok((PrometheusSource::new(settings.clone()), address))
 }
 
 /// The end of a server's past: its own time, or this machine's if it does not report any.

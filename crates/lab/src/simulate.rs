@@ -126,31 +126,19 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        scenario,
-        simkube,
-        load_factor,
-        policy,
-        seeds,
-        first_seed,
-        scaling,
-        frontier,
-        config,
-        output,
-    } = args;
-    let config = Config::load(&config.sources([]))?;
-    let mut scenario = scenario_file::read(scenario.as_deref())?;
-    if let Some(path) = &simkube {
-        scenario = with_trace(scenario, path, load_factor)?;
+    let config = Config::load(&args.config.sources([]))?;
+    let mut scenario = scenario_file::read(args.scenario.as_deref())?;
+    if let Some(path) = &args.simkube {
+        scenario = with_trace(scenario, path, args.load_factor)?;
     }
-    for wanted in &output {
+    for wanted in &args.output {
         if let ForecastOutput::Svg(path) = wanted {
             output_file::check(path)?;
         }
     }
-    let seeds: Vec<u64> = (first_seed..first_seed.saturating_add(seeds)).collect();
-    if frontier {
-        return frontier::run(&scenario, &seeds, output);
+    let seeds: Vec<u64> = (args.first_seed..args.first_seed.saturating_add(args.seeds)).collect();
+    if args.frontier {
+        return frontier::run(&scenario, &seeds, args.output);
     }
     let own = OwnSettings {
         policy: config.policy,
@@ -164,13 +152,13 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
     };
     let comparisons = in_parallel(
         cores(),
-        &distinct(&ScalingMethod::ALL, &scaling),
+        &distinct(&ScalingMethod::ALL, &args.scaling),
         begin,
         |_| (),
     );
-    let policies = distinct(&PolicyName::ALL, &policy);
+    let policies = distinct(&PolicyName::ALL, &args.policy);
     let simulated = simulate(&comparisons, &policies, &seeds, line.get());
-    for wanted in output {
+    for wanted in args.output {
         match wanted {
             ForecastOutput::Numbers(format) => output::print(&simulated, format)?,
             ForecastOutput::Svg(path) => output_file::write(&path, picture::svg(&simulated))?,

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::json::null_is_default;
+use crate::json::{null_is_default, same_for_scalars};
 use crate::meta::Meta;
 
 /// The most keys of a path below `spec` or `status` that are followed.
@@ -140,9 +140,7 @@ impl<'de> Visitor<'de> for ScalarFieldsSeed {
         f.write_str("any value")
     }
 
-    fn visit_bool<E: Error>(self, _: bool) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
+    same_for_scalars!(Value::Null => visit_bool bool, visit_f64 f64);
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
         Ok(number.into())
@@ -152,24 +150,8 @@ impl<'de> Visitor<'de> for ScalarFieldsSeed {
         Ok(number.into())
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
         Ok(text.into())
-    }
-
-    fn visit_none<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.deserialize(deserializer)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {

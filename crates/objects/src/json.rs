@@ -97,6 +97,20 @@ where
     deserializer.deserialize_any(TimeVisitor)
 }
 
+/// The methods of a visitor that read `null` and these scalars as one value.
+macro_rules! same_for_scalars {
+    ($value:expr => $($visit:ident $type:ty),*) => {
+        fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+
+        $(fn $visit<E: serde::de::Error>(self, _: $type) -> Result<Self::Value, E> {
+            Ok($value)
+        })*
+    };
+}
+pub(crate) use same_for_scalars;
+
 struct TimeVisitor;
 
 impl<'de> Visitor<'de> for TimeVisitor {
@@ -110,25 +124,7 @@ impl<'de> Visitor<'de> for TimeVisitor {
         Ok(text.parse().ok())
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
+    same_for_scalars!(None => visit_bool bool, visit_i64 i64, visit_u64 u64, visit_f64 f64);
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}

@@ -14,6 +14,8 @@ use std::ops::{BitAnd, BitOrAssign};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::json::same_for_scalars;
+
 pub const MANAGER: &str = "evenkeel";
 
 /// The records on an object that Evenkeel wrote. Each has its own bit: a writer of one record is
@@ -136,24 +138,8 @@ impl<'de> Visitor<'de> for ManagedFieldsLevel {
         })
     }
 
-    fn visit_unit<E: Error>(self) -> Result<OwnRecords, E> {
-        Ok(OwnRecords::default())
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<OwnRecords, E> {
-        Ok(OwnRecords::default())
-    }
-
-    fn visit_i64<E: Error>(self, _: i64) -> Result<OwnRecords, E> {
-        Ok(OwnRecords::default())
-    }
-
-    fn visit_u64<E: Error>(self, _: u64) -> Result<OwnRecords, E> {
-        Ok(OwnRecords::default())
-    }
-
-    fn visit_f64<E: Error>(self, _: f64) -> Result<OwnRecords, E> {
-        Ok(OwnRecords::default())
+    same_for_scalars! {
+        OwnRecords::default() => visit_bool bool, visit_i64 i64, visit_u64 u64, visit_f64 f64
     }
 }
 

@@ -253,7 +253,7 @@ impl Config {
         let metrics = metrics.check(max_age, check);
         let leader_election = leader_election.check(check);
         let metrics_provider = metrics_provider.check(check);
-        let has_past = matches!(metrics.source, MetricsSourceSettings::Prometheus(_));
+        let has_past = metrics.source.prometheus().is_some();
         let (server, handlers) = server.check(metrics_provider.as_ref(), check);
         Self {
             writes: *writes,

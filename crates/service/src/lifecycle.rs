@@ -23,7 +23,7 @@ use anyhow::Context as _;
 use futures::Stream;
 use tokio_util::sync::CancellationToken;
 
-pub use self::agent::{NodeAgent, watch_node};
+pub use self::agent::watch_node;
 use self::cleanup_finalizer::Removal;
 use self::components::{Components, Tasks};
 pub use self::jobs::run_jobs;

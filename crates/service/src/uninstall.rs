@@ -11,6 +11,7 @@ mod namespace_check;
 pub mod release;
 mod resize;
 mod restore;
+mod shallow_object;
 mod single;
 
 pub use crate::uninstall_plan::Extent;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use evenkeel_service::config::{ClusterConnection, Config, ConfigSources, Override};
 
 use super::output::CliFailure;
+use super::runtime::runtime;
 
 /// Sources of the configuration; shared by the subcommands that read it.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -37,15 +38,10 @@ pub struct ConnectionArgs {
 
 impl From<ConnectionArgs> for ClusterConnection {
     fn from(args: ConnectionArgs) -> Self {
-        let ConnectionArgs {
-            kubeconfig,
-            context,
-            namespace,
-        } = args;
         Self {
-            kubeconfig,
-            context,
-            namespace,
+            kubeconfig: args.kubeconfig,
+            context: args.context,
+            namespace: args.namespace,
         }
     }
 }
@@ -61,12 +57,16 @@ pub struct ProcessArgs {
 }
 
 impl ProcessArgs {
-    /// The configuration, with the way to the API server.
-    pub fn load(self) -> Result<Config, CliFailure> {
-        let Self { connection, config } = self;
-        let mut config = Config::load(&config.sources([]))?;
-        config.connection = connection.into();
-        Ok(config)
+    /// Runs the process with the configuration, to which it adds the way to the API server.
+    pub fn run<F>(self, process: impl FnOnce(Config) -> F) -> Result<(), CliFailure>
+    where
+        F: Future<Output = anyhow::Result<()>>,
+    {
+        let mut config = Config::load(&self.config.sources([]))?;
+        config.connection = self.connection.into();
+        runtime()?
+            .block_on(process(config))
+            .map_err(CliFailure::Work)
     }
 }
 

@@ -58,20 +58,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        dir,
-        services,
-        namespace,
-        dns_names,
-        ip_addresses,
-        valid_for,
-    } = args;
-    let mut names = Names::new(dns_names, ip_addresses).map_err(CliFailure::call)?;
-    for service in &services {
+    let mut names = Names::new(args.dns_names, args.ip_addresses).map_err(CliFailure::call)?;
+    for service in &args.services {
         names = names
-            .with_service(service, &namespace)
+            .with_service(service, &args.namespace)
             .map_err(CliFailure::call)?;
     }
+    let (dir, valid_for) = (args.dir, args.valid_for);
     let authority = Validity::default().authority();
     let validity = Validity::new(authority, valid_for, valid_for / 3)
         .map_err(|error| CliFailure::call(format_args!("--valid-for {valid_for:#}: {error}")))?;

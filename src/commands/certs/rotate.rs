@@ -109,37 +109,29 @@ impl From<KeyRotation> for Rotation {
     }
 }
 
-pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        overlap,
-        finish,
-        scheduler_has_new_file,
-        cluster,
-        secret,
-        output,
-    } = args;
-    let request = if finish {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
+    let request = if args.finish {
         KeyRotationRequest::Finish
     } else {
-        KeyRotationRequest::begin(overlap).map_err(|error| {
+        KeyRotationRequest::begin(args.overlap).map_err(|error| {
             CliFailure::call(format_args!(
-                "--overlap {overlap:#} is not accepted; accepted: {}",
-                error.accepted
+                "--overlap {:#} is not accepted; accepted: {}",
+                args.overlap, error.accepted
             ))
         })?
     };
     let answer = runtime()?.block_on(async {
-        let client = cluster.connect().await.map_err(CliFailure::Call)?;
+        let client = args.cluster.connect().await.map_err(CliFailure::Call)?;
         let place = SignerSecretRef {
-            api: Api::namespaced(client, &cluster.namespace),
-            namespace: &cluster.namespace,
-            name: &secret,
+            api: Api::namespaced(client, &args.cluster.namespace),
+            namespace: &args.cluster.namespace,
+            name: &args.secret,
         };
         let before = place.annotations().await?;
-        admit(request, scheduler_has_new_file, &before)?;
+        admit(request, args.scheduler_has_new_file, &before)?;
         place.ask(request).await
     })?;
-    output::print(&answer, output)
+    output::print(&answer, args.output)
 }
 
 /// Refuses what the state of the Secret does not allow.

@@ -70,15 +70,10 @@ struct Certificate {
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        file,
-        access,
-        output,
-    } = args;
     let now = clock::now();
-    let certificates = match file {
+    let certificates = match args.file {
         Some(file) => from_file(&file, now)?,
-        None => from_bundle(&access, now)?,
+        None => from_bundle(&args.access, now)?,
     };
     let invalid: Vec<&str> = certificates
         .iter()
@@ -87,7 +82,7 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
         .collect();
     let failure = (!invalid.is_empty())
         .then(|| CliFailure::work(format_args!("not valid now: {}", invalid.join(", "))));
-    output::print(&CertificateList { certificates }, output)?;
+    output::print(&CertificateList { certificates }, args.output)?;
     failure.map_or(Ok(()), Err)
 }
 

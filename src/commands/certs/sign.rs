@@ -1,7 +1,6 @@
 //! `certs sign`: the signer, which runs in a Pod of its own.
 
 use evenkeel_terminal::output::CliFailure;
-use evenkeel_terminal::runtime::runtime;
 use evenkeel_terminal::settings::ProcessArgs;
 
 const EXAMPLES: &str = "\
@@ -23,8 +22,5 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let config = args.process.load()?;
-    runtime()?
-        .block_on(evenkeel_service::lifecycle::sign(config))
-        .map_err(CliFailure::Work)
+    args.process.run(evenkeel_service::lifecycle::sign)
 }

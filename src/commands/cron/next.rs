@@ -95,22 +95,16 @@ struct CronNextRun {
     open: bool,
 }
 
-pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args {
-        file,
-        count,
-        after,
-        output,
-    } = args;
-    let after = after.unwrap_or_else(clock::now);
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
+    let after = args.after.unwrap_or_else(clock::now);
     let report = NextRuns {
         after,
-        cron_hpas: read(&file)?
+        cron_hpas: read(&args.file)?
             .iter()
-            .map(|(object, spec)| runs(object, spec, after, usize::from(count)))
+            .map(|(object, spec)| runs(object, spec, after, usize::from(args.count)))
             .collect(),
     };
-    output::print(&report, output)
+    output::print(&report, args.output)
 }
 
 fn read(path: &Path) -> Result<Vec<(CronHpa, CronSpec)>, CliFailure> {

@@ -3,16 +3,15 @@
 use super::evidence::{CheckFindings, Evidence};
 use super::node_measurements;
 use crate::doctor::DoctorFinding;
+use evenkeel_service::metrics::UsageQuery;
 use evenkeel_service::metrics::prometheus::series_names;
-use evenkeel_service::metrics::{MetricsSourceSettings, UsageQuery};
 
 pub(super) const SERIES: &str = "prometheus-series";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     let pages = evidence.pages(SERIES, "which series Prometheus has")?;
-    let Some(MetricsSourceSettings::Prometheus(prometheus)) =
-        evidence.config().map(|config| &config.metrics.source)
-    else {
+    let config = evidence.config();
+    let Some(prometheus) = config.and_then(|config| config.metrics.source.prometheus()) else {
         return Ok(Vec::new());
     };
     let unmeasured = node_measurements::unmeasured(pages);

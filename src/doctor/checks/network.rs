@@ -12,7 +12,6 @@ use super::evidence::{CheckFindings, Evidence};
 use super::external_instance;
 use super::finding_text::named;
 use crate::doctor::DoctorFinding;
-use evenkeel_service::metrics::MetricsSourceSettings;
 
 /// The port of webhook and extender, and its name in the Deployment.
 const HTTPS: (i32, &str) = (8443, "https");
@@ -131,10 +130,8 @@ fn prometheus(
     evidence: &Evidence<'_>,
     ours: &[(&str, &NetworkPolicySpec)],
 ) -> Option<DoctorFinding> {
-    let MetricsSourceSettings::Prometheus(prometheus) = &evidence.config()?.metrics.source else {
-        return None;
-    };
-    let url = &prometheus.connection.url;
+    let source = &evidence.config()?.metrics.source;
+    let url = &source.prometheus()?.connection.url;
     let port = match (url.port_u16(), url.scheme_str()) {
         (Some(port), _) => i32::from(port),
         (None, Some("https")) => 443,

@@ -43,10 +43,7 @@ pub(super) fn fresh(evidence: &Evidence<'_>) -> CheckFindings {
         )]);
     }
     let least = least(pages);
-    let expected = |resource: &Resource| {
-        !matches!(source, Some(MetricsSourceSettings::MetricsApi(_)))
-            || matches!(resource, Resource::Cpu | Resource::Memory)
-    };
+    let expected = |resource: &Resource| source.is_none_or(|source| source.measures(*resource));
     let lacking: Vec<(Resource, MeasuredNodeCounts)> = Resource::ALL
         .into_iter()
         .filter(expected)
@@ -94,19 +91,7 @@ fn stale(
         "fresh measurements: {}; other loads are estimated from requests",
         shown.join(", ")
     );
-    let fix = match source {
-        Some(MetricsSourceSettings::MetricsApi(_)) => {
-            "kubectl get apiservice v1beta1.metrics.k8s.io (or v1.metrics.k8s.io), and \
-                                     kubectl top nodes: metrics-server must serve every node"
-                .to_owned()
-        }
-        Some(MetricsSourceSettings::Prometheus(prometheus)) => format!(
-            "check that metrics.prometheus.url ({}) is this cluster's Prometheus, that it scrapes \
-             node_exporter and cAdvisor on every node, and measured-names",
-            prometheus.connection.url.to_string().trim_end_matches('/')
-        ),
-        Some(MetricsSourceSettings::None) | None => "check metrics in the configuration".to_owned(),
-    };
+    let fix = source.unwrap_or(&MetricsSourceSettings::None).advice();
     let nothing = lacking.iter().all(|(_, measured)| measured.fresh == 0.0);
     let finding = if nothing {
         DoctorFinding::error(FRESH, what, fix)

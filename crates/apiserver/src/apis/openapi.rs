@@ -1,8 +1,6 @@
 //! `/openapi/v3` for `kubectl explain` and `kubectl apply`. Built-in kinds come from the table of
 //! their protobuf, which has no descriptions; custom resources have their own schemas.
 
-pub(crate) mod v2;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};

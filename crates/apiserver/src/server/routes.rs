@@ -27,12 +27,7 @@ const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 const PROXIED: [&str; 2] = ["pods", "services"];
 
-/// After the delay of [`Control`](crate::Control).
 pub(super) async fn handle(api: &Arc<Api>, request: Request<Incoming>) -> Response<ResponseBody> {
-    let delay = api.control.delay();
-    if !delay.is_zero() {
-        tokio::time::sleep(delay).await;
-    }
     let (parts, body) = request.into_parts();
     let answer = answer(api, &parts, body).await;
     let mut answer = answer.unwrap_or_else(|error| refusal(&error));
@@ -68,7 +63,6 @@ async fn answer(
             ..Reply::json(Bytes::from_static(b"ok"))
         },
         Route::Version => discovery::version(),
-        Route::OpenApiV2 => openapi::v2::document(api, accepts)?,
         Route::OpenApiIndex => openapi::index(api),
         Route::OpenApi { group, version } => openapi::document(api, group, version)?,
         Route::Core | Route::Groups | Route::Group(_) | Route::Resources { .. } => {

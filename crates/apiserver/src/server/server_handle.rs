@@ -79,7 +79,7 @@ impl ApiServer {
         };
         let control = Control::new();
         let (store, work) = ObjectStore::new(settings.history);
-        let api = Arc::new(Api::new(&settings, store, control.clone()));
+        let api = Arc::new(Api::new(&settings, store));
         initial_objects::write(&api)
             .await
             .map_err(|error| StartError::Seed(error.to_string()))?;

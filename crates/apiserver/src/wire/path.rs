@@ -29,7 +29,6 @@ pub(crate) enum Route {
         group: String,
         version: String,
     },
-    OpenApiV2,
     /// `/openapi/v3`.
     OpenApiIndex,
     /// For example `/openapi/v3/apis/apps/v1`.
@@ -50,7 +49,6 @@ pub(crate) fn parse(path: &str) -> Option<Route> {
         ["api"] => Route::Core,
         ["apis"] => Route::Groups,
         ["apis", group] => Route::Group((*group).to_owned()),
-        ["openapi", "v2"] => Route::OpenApiV2,
         ["openapi", "v3"] => Route::OpenApiIndex,
         ["openapi", "v3", rest @ ..] => {
             let (group, version, rest) = group_version(rest)?;

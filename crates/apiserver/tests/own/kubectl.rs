@@ -134,6 +134,11 @@ fn applies() {
                 &DEPLOYMENT.to_owned(),
                 "deployment.apps/web created",
             ),
+            (
+                "apply --dry-run=server -f -",
+                &more,
+                "deployment.apps/web configured (server dry run)",
+            ),
             ("apply -f -", &more, "deployment.apps/web configured"),
             (
                 "apply --server-side --force-conflicts -f -",

@@ -278,44 +278,6 @@ fn a_token_that_is_set_is_asked_for_everywhere() {
     });
 }
 
-/// A kubectl that cannot use /openapi/v3 asks here, and accepts protobuf alone; without an answer
-/// it neither applies nor creates.
-fn patches_are_told_in_the_old_form_of_openapi() {
-    const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    let plain = Settings {
-        tls: false,
-        ..settings()
-    };
-    with_settings(plain, async |server, _| {
-        let ask = async |accept: &str| {
-            let header = format!("Accept: {accept}");
-            bare(server.address(), "/openapi/v2", &header).await
-        };
-        let answer = ask(PROTOBUF).await;
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-        for part in [
-            "content-type: application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-            "\r\n\r\n\n\u{3}2.0",
-            "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
-            "/api/v1/nodes/{name}",
-            "\u{12}\u{5}query\"\u{f}fieldValidation2\u{6}string",
-            r#"{"group":"apps","kind":"Deployment","version":"v1"}"#,
-        ] {
-            assert!(answer.contains(part), "{part:?}: {answer}");
-        }
-        for accept in ["application/json", "text/html, */*"] {
-            let answer = ask(accept).await;
-            assert!(answer.starts_with("HTTP/1.1 200 "), "{accept}: {answer}");
-            for part in ["content-type: application/json", r#""swagger":"2.0""#] {
-                assert!(answer.contains(part), "{accept}: {answer}");
-            }
-        }
-        let answer = ask("text/html").await;
-        assert!(answer.starts_with("HTTP/1.1 406 "), "{answer}");
-        assert!(answer.contains(PROTOBUF), "{answer}");
-    });
-}
-
 /// The raw answer to a request with one more header.
 async fn bare(address: SocketAddr, path: &str, header: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
@@ -443,7 +405,6 @@ crate::support::trial::suite!([] => [
     what_it_cannot_do_it_says,
     lists_can_be_streamed,
     a_token_that_is_set_is_asked_for_everywhere,
-    patches_are_told_in_the_old_form_of_openapi,
     match_conditions_are_refused,
     questions_about_rights_are_answered,
     calls_are_passed_on_to_services,

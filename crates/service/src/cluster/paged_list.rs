@@ -2,16 +2,19 @@
 //! this module. It holds only the text of one object at a time, and an unreadable object does not
 //! affect the others.
 
+mod list_text;
+
 use std::marker::PhantomData;
 use std::pin::Pin;
 
 use evenkeel_objects::lenient_object::{LenientObject, UnreadableItems};
-use evenkeel_objects::list_text::ListText;
 use futures::io::{AsyncBufRead, AsyncBufReadExt as _};
 use kube::api::{ListMeta, ListParams};
 use kube::core::Request;
 use kube::{Api, Client, Error, Resource};
 use serde::de::DeserializeOwned;
+
+use self::list_text::ListText;
 
 /// The most objects in one answer, where nothing else is asked for.
 const PAGE: u32 = 500;

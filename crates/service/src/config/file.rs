@@ -1,7 +1,7 @@
 //! The configuration file as written: every section with its default, unchecked. Each section is
 //! defined beside its check, in the file of its name.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::agent::AgentSection;
@@ -11,6 +11,7 @@ use super::metrics_provider::MetricsProviderSection;
 use super::process::{LeaderElectionSection, LogSection, WakeSection, WriterSection};
 use super::scaling::ScalingSection;
 use super::scheduling::{AdmissionSection, DiskSection, NetworkSection, SchedulingSection};
+use super::section::section;
 use super::server::ServerSection;
 use super::tuning::TuningSection;
 use crate::controller::Writes;
@@ -20,57 +21,27 @@ pub const API_VERSION: &str = "config.evenkeel.dev/v1alpha1";
 /// The kind that the file has to name, when it names one.
 pub const KIND: &str = "EvenkeelConfiguration";
 
-/// The whole file, section by section.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct ConfigFile {
-    pub(super) api_version: String,
-    pub(super) kind: String,
-    pub(super) writes: Writes,
-    pub(super) server: ServerSection,
-    pub(super) certificates: CertificatesSection,
-    pub(super) scheduling: SchedulingSection,
-    pub(super) scaling: ScalingSection,
-    pub(super) tuning: TuningSection,
-    pub(super) admission: AdmissionSection,
-    pub(super) network: NetworkSection,
-    pub(super) disk: DiskSection,
-    pub(super) metrics: MetricsSection,
-    pub(super) metrics_provider: MetricsProviderSection,
-    pub(super) leader_election: LeaderElectionSection,
-    pub(super) writer: WriterSection,
-    pub(super) wake: WakeSection,
-    pub(super) agent: AgentSection,
-    pub(super) log: LogSection,
-}
-
-impl Default for ConfigFile {
-    fn default() -> Self {
-        Self {
-            api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
-            writes: Writes::default(),
-            server: ServerSection::default(),
-            certificates: CertificatesSection::default(),
-            scheduling: SchedulingSection::default(),
-            scaling: ScalingSection::default(),
-            tuning: TuningSection::default(),
-            admission: AdmissionSection::default(),
-            network: NetworkSection::default(),
-            disk: DiskSection::default(),
-            metrics: MetricsSection::default(),
-            metrics_provider: MetricsProviderSection::default(),
-            leader_election: LeaderElectionSection::default(),
-            writer: WriterSection::default(),
-            wake: WakeSection::default(),
-            agent: AgentSection::default(),
-            log: LogSection::default(),
-        }
+section! {
+    /// The whole file, section by section.
+    ConfigFile {
+        api_version: String = API_VERSION.to_owned(),
+        kind: String = KIND.to_owned(),
+        writes: Writes = Writes::default(),
+        server: ServerSection = ServerSection::default(),
+        certificates: CertificatesSection = CertificatesSection::default(),
+        scheduling: SchedulingSection = SchedulingSection::default(),
+        scaling: ScalingSection = ScalingSection::default(),
+        tuning: TuningSection = TuningSection::default(),
+        admission: AdmissionSection = AdmissionSection::default(),
+        network: NetworkSection = NetworkSection::default(),
+        disk: DiskSection = DiskSection::default(),
+        metrics: MetricsSection = MetricsSection::default(),
+        metrics_provider: MetricsProviderSection = MetricsProviderSection::default(),
+        leader_election: LeaderElectionSection = LeaderElectionSection::default(),
+        writer: WriterSection = WriterSection::default(),
+        wake: WakeSection = WakeSection::default(),
+        agent: AgentSection = AgentSection::default(),
+        log: LogSection = LogSection::default(),
     }
 }
 

@@ -15,7 +15,8 @@ macro_rules! section {
             default,
             expecting = "a mapping of fields"
         )]
-        pub(crate) struct $name {
+        #[allow(unreachable_pub)] // the file itself is seen outside, and no other section
+        pub struct $name {
             $(pub(in crate::config) $field: $type,)*
         }
 

@@ -9,24 +9,12 @@ use crate::config::Config;
 use crate::server::signals;
 use crate::{cluster, telemetry};
 
-#[derive(Debug)]
-pub struct NodeAgent {
-    pub config: Config,
-    pub node: String,
-    pub paths: Paths,
-}
-
-/// Runs the agent until a signal, and removes its limits.
+/// Runs the agent of a node until a signal, and removes its limits.
 ///
 /// # Errors
 /// A node without kubelet's cgroups, an unusable record, address or kubeconfig, or a part that
 /// ended although it should not have.
-pub async fn watch_node(given: NodeAgent) -> anyhow::Result<()> {
-    let NodeAgent {
-        config,
-        node,
-        paths,
-    } = given;
+pub async fn watch_node(config: Config, node: String, paths: Paths) -> anyhow::Result<()> {
     telemetry::init(&config.log)?;
     for warning in config.warnings() {
         tracing::warn!("{warning}");

@@ -13,12 +13,11 @@ use crate::account_tokens::AccountTokens;
 use crate::cluster::ClusterState;
 use crate::cluster::state::NodeContact;
 use crate::metrics::kubelet::{Disks, Kubelet, KubeletPoller, WithDisks};
-use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::signals::{ServedSource, Signals};
 use crate::metrics::{
-    ApiCallLimits, BODY_LIMIT, Containers, MetricsSource, MetricsSourceSettings, NoMetrics, Poller,
-    kubelet, signals,
+    ApiCallLimits, BODY_LIMIT, ConnectedSource, Containers, MetricsSource, MetricsSourceSettings,
+    Poller, kubelet, signals,
 };
 
 /// The sources that the scaling loop reads beside the rounds of measurements.
@@ -36,8 +35,10 @@ pub(super) fn start(
     cancel: &CancellationToken,
     tasks: &mut Tasks,
 ) -> ScalingMetricSources {
-    let (source, prometheus) = source(parts);
-    let source = with_disks(source, parts, cancel, tasks);
+    let source = &parts.config.metrics.source;
+    let is_measured = *source != MetricsSourceSettings::None;
+    let ConnectedSource { rounds, prometheus } = source.connect(&parts.client);
+    let source = with_disks(rounds, parts, cancel, tasks);
     let signals = signals(parts, prometheus.clone(), cancel, tasks);
     let poller = Poller::new(
         source,
@@ -62,11 +63,7 @@ pub(super) fn start(
         newest.send_replace(Some(round));
     };
     lasting(tasks, "measuring", cancel, poller.run(cancel.clone(), each));
-    let is_checked = matches!(
-        parts.config.metrics.source,
-        MetricsSourceSettings::Prometheus(_) | MetricsSourceSettings::MetricsApi(_)
-    );
-    if is_checked {
+    if is_measured {
         let check = MeasurementCheck {
             cluster: parts.cluster.clone(),
             client: parts.client.clone(),
@@ -80,7 +77,7 @@ pub(super) fn start(
             Ok(())
         });
     }
-    let containers = containers(parts, prometheus.clone());
+    let containers = is_measured.then(|| containers(parts, prometheus.clone()));
     ScalingMetricSources {
         past: prometheus,
         signals,
@@ -89,17 +86,12 @@ pub(super) fn start(
 }
 
 /// The source of what containers use: that of rounds, or the metrics API where it does not tell.
-fn containers(parts: &Components, prometheus: Option<Arc<PrometheusSource>>) -> Option<Containers> {
+fn containers(parts: &Components, prometheus: Option<Arc<PrometheusSource>>) -> Containers {
     let bounds = ApiCallLimits {
         timeout: parts.config.metrics.signals.timeout,
         body_limit: BODY_LIMIT,
     };
-    match parts.config.metrics.source {
-        MetricsSourceSettings::Prometheus(_) | MetricsSourceSettings::MetricsApi(_) => {
-            Some(Containers::new(prometheus, parts.client.clone(), bounds))
-        }
-        MetricsSourceSettings::None => None,
-    }
+    Containers::new(prometheus, parts.client.clone(), bounds)
 }
 
 /// Starts asking the kubelets, where they are to tell the use of disks, and has rounds hold it.
@@ -177,22 +169,6 @@ fn signals(
         asker.run(cancel.clone()),
     );
     signals
-}
-
-type MetricsSourcePair = (Arc<dyn MetricsSource>, Option<Arc<PrometheusSource>>);
-
-fn source(parts: &Components) -> MetricsSourcePair {
-    match &parts.config.metrics.source {
-        MetricsSourceSettings::Prometheus(settings) => {
-            let source = Arc::new(PrometheusSource::new(settings.as_ref().clone()));
-            (Arc::clone(&source) as Arc<dyn MetricsSource>, Some(source))
-        }
-        MetricsSourceSettings::MetricsApi(settings) => {
-            let source = MetricsApiSource::new(parts.client.clone(), *settings);
-            (Arc::new(source), None)
-        }
-        MetricsSourceSettings::None => (Arc::new(NoMetrics), None),
-    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use axum::Router;
 use evenkeel_units::Bytes;
 
 use super::components::Components;
+use crate::metrics::ApiCallLimits;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::signals::ServedSource;
-use crate::metrics::{ApiCallLimits, MetricsSourceSettings};
 use crate::metrics_provider::{Callers, GrpcService, MetricsProvider, PodCallers, SeriesSources};
 use crate::server::{ListenerSettings, Routes};
 
@@ -18,15 +18,12 @@ const BODY_LIMIT: Bytes = Bytes(16 * 1024 * 1024);
 
 pub(super) fn new(parts: &Components) -> Option<Arc<MetricsProvider>> {
     let settings = parts.config.metrics_provider.clone()?;
-    let prometheus = match &parts.config.metrics.source {
-        MetricsSourceSettings::Prometheus(prometheus) => {
-            let mut prometheus = prometheus.as_ref().clone();
-            prometheus.connection.timeout = settings.timeout;
-            prometheus.connection.body_limit = BODY_LIMIT;
-            Some(PrometheusSource::new(prometheus))
-        }
-        MetricsSourceSettings::MetricsApi(_) | MetricsSourceSettings::None => None,
-    };
+    let prometheus = parts.config.metrics.source.prometheus().cloned();
+    let prometheus = prometheus.map(|mut prometheus| {
+        prometheus.connection.timeout = settings.timeout;
+        prometheus.connection.body_limit = BODY_LIMIT;
+        PrometheusSource::new(prometheus)
+    });
     let bounds = ApiCallLimits {
         timeout: settings.timeout,
         body_limit: BODY_LIMIT,

@@ -33,22 +33,6 @@ pub enum UsageQuery {
 }
 
 impl UsageQuery {
-    /// Queries that the configuration may replace, in the order in which it shows them.
-    pub(crate) const SETTABLE: [Self; 12] = [
-        Self::Node(Resource::Cpu),
-        Self::Node(Resource::Memory),
-        Self::Node(Resource::NetworkIo),
-        Self::Node(Resource::DiskIo),
-        Self::Node(Resource::Disk),
-        Self::Pod(Resource::Cpu),
-        Self::Pod(Resource::Memory),
-        Self::Pod(Resource::NetworkIo),
-        Self::Pod(Resource::DiskIo),
-        Self::Pod(Resource::Disk),
-        Self::NetworkCapacity,
-        Self::IoPressure,
-    ];
-
     /// True where the answers to other queries are read by this one's.
     pub(crate) const fn dates_others(self) -> bool {
         matches!(self, Self::SampleTime(_) | Self::NodeMetrics)

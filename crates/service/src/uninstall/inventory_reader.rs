@@ -4,7 +4,6 @@ use evenkeel_objects::annotations::ONLINE;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::lenient_object::{UnreadableItems, UnreadableObject};
 use evenkeel_objects::scaled_kind::{ScaledKind, UnscalableKind};
-use evenkeel_objects::shallow_object::ShallowObject;
 use evenkeel_scaling::targets::bounds::ObservedBounds;
 use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
@@ -13,6 +12,7 @@ use kube::{Api, Client, ResourceExt as _};
 use super::inventory::{
     Inventory, InventoryObjectRef, ListFailure, ModifiedObject, UserAnnotations,
 };
+use super::shallow_object::ShallowObject;
 use crate::cluster::paged_list::{Listing, for_each, list};
 use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
 use crate::cluster::watch::{LookError, look_in_any_version};

@@ -6,12 +6,12 @@ use std::time::Duration;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::plan::Purpose;
 use evenkeel_objects::pod::Pod;
-use evenkeel_objects::shallow_object::ShallowObject;
 use evenkeel_tuning::resizable_pod::ResizablePod;
 use evenkeel_tuning::resize::{ResizeRules, put_back};
 use kube::Client;
 use serde::Deserialize as _;
 
+use super::shallow_object::ShallowObject;
 use super::single::{SingleObjects, is_about_the_object};
 use crate::controller::writer::{is_lost_race, send};
 

@@ -4,7 +4,6 @@
 use evenkeel_objects::annotations::RESIZED;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::pod::Pod;
-use evenkeel_objects::shallow_object::ShallowObject;
 use evenkeel_replica_profile::online_condition;
 use evenkeel_tuning::resize::ResizeRules;
 use futures::{FutureExt as _, StreamExt as _, stream};
@@ -15,6 +14,7 @@ use serde::Deserialize as _;
 
 use super::inventory::{Inventory, ModifiedObject, UninstallOutcome};
 use super::resize::{NotPutBack, put_resources_back};
+use super::shallow_object::ShallowObject;
 use super::single::{SingleObjects, is_about_the_object};
 use crate::controller::tuning::lowers_memory_limits;
 use crate::controller::writer::is_lost_race;

@@ -1,12 +1,12 @@
 //! Single objects of one kind, read and changed without what nests too deep in them.
 
 use evenkeel_objects::kinds::Kind;
-use evenkeel_objects::shallow_object::ShallowObject;
 use kube::api::{DynamicObject, GetParams, Patch};
 use kube::core::{Request, Status};
 use kube::{Api, Client, Error};
 use serde::Serialize;
 
+use super::shallow_object::ShallowObject;
 use crate::controller::writer::{by_us, is_lost_race};
 
 /// The objects of a kind in a namespace, or of the cluster.

@@ -159,22 +159,16 @@ impl Args {
 
     /// The workload of a series with samples at the distance `step`.
     pub(super) fn workload(&self, step: SignedDuration) -> FileWorkload {
-        let ReplayPodsArgs {
-            request,
-            target,
-            min,
-            max,
-            start_up,
-        } = &self.pods;
+        let pods = &self.pods;
         let shortest = SignedDuration::from_secs(15);
         let longest = SignedDuration::from_mins(5);
         FileWorkload {
             resource: Resource::Cpu,
-            request: *request,
-            share: *target,
-            min: *min,
-            max: *max,
-            start_up: start_up.unwrap_or(step.clamp(shortest, longest)),
+            request: pods.request,
+            share: pods.target,
+            min: pods.min,
+            max: pods.max,
+            start_up: pods.start_up.unwrap_or(step.clamp(shortest, longest)),
         }
     }
 }

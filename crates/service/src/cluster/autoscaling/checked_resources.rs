@@ -28,91 +28,47 @@ pub(super) trait CheckedResource: Debug + Sized {
     const KIND: Kind;
 }
 
-impl CheckedResource for CheckedCronHpa {
-    type Object = CronHpa;
+macro_rules! checked_resources {
+    ($($checked:ident is $object:ident, outlined |$one:ident| $outline:expr;)*) => {$(
+        impl CheckedResource for $checked {
+            type Object = $object;
 
-    fn check(object: Arc<CronHpa>, before: Option<&Self>) -> Self {
-        Self::new(object, before)
-    }
+            fn check(object: Arc<$object>, before: Option<&Self>) -> Self {
+                Self::new(object, before)
+            }
 
-    fn object(&self) -> &Arc<CronHpa> {
-        &self.object
-    }
+            fn object(&self) -> &Arc<$object> {
+                &self.object
+            }
 
-    fn outline(cron: &CronHpa) -> CronHpa {
-        CronHpa {
-            metadata: cron.metadata.outline(),
-            ..CronHpa::default()
+            fn outline($one: &$object) -> $object {
+                $outline
+            }
+
+            fn metadata(object: &$object) -> &Meta {
+                &object.metadata
+            }
+
+            fn conditions(object: &$object) -> &[Condition] {
+                let status = object.status.as_ref();
+                status.map_or(&[], |status| &status.conditions)
+            }
+
+            const KIND: Kind = Kind::$object;
         }
-    }
-
-    fn metadata(cron: &CronHpa) -> &Meta {
-        &cron.metadata
-    }
-
-    fn conditions(cron: &CronHpa) -> &[Condition] {
-        let status = cron.status.as_ref();
-        status.map_or(&[], |status| &status.conditions)
-    }
-
-    const KIND: Kind = Kind::CronHpa;
+    )*};
 }
 
-impl CheckedResource for CheckedIhpa {
-    type Object = Ihpa;
-
-    fn check(object: Arc<Ihpa>, before: Option<&Self>) -> Self {
-        Self::new(object, before)
-    }
-
-    fn object(&self) -> &Arc<Ihpa> {
-        &self.object
-    }
-
-    fn outline(ihpa: &Ihpa) -> Ihpa {
-        Ihpa {
-            metadata: ihpa.metadata.outline(),
-            ..Ihpa::default()
-        }
-    }
-
-    fn metadata(ihpa: &Ihpa) -> &Meta {
-        &ihpa.metadata
-    }
-
-    fn conditions(ihpa: &Ihpa) -> &[Condition] {
-        let status = ihpa.status.as_ref();
-        status.map_or(&[], |status| &status.conditions)
-    }
-
-    const KIND: Kind = Kind::Ihpa;
-}
-
-impl CheckedResource for CheckedHorizontalPortrait {
-    type Object = HorizontalPortrait;
-
-    fn check(object: Arc<HorizontalPortrait>, before: Option<&Self>) -> Self {
-        Self::new(object, before)
-    }
-
-    fn object(&self) -> &Arc<HorizontalPortrait> {
-        &self.object
-    }
-
-    fn outline(portrait: &HorizontalPortrait) -> HorizontalPortrait {
-        portrait.outline()
-    }
-
-    fn metadata(portrait: &HorizontalPortrait) -> &Meta {
-        &portrait.metadata
-    }
-
-    fn conditions(portrait: &HorizontalPortrait) -> &[Condition] {
-        let status = portrait.status.as_ref();
-        status.map_or(&[], |status| &status.conditions)
-    }
-
-    const KIND: Kind = Kind::HorizontalPortrait;
+checked_resources! {
+    CheckedCronHpa is CronHpa, outlined |cron| CronHpa {
+        metadata: cron.metadata.outline(),
+        ..CronHpa::default()
+    };
+    CheckedIhpa is Ihpa, outlined |ihpa| Ihpa {
+        metadata: ihpa.metadata.outline(),
+        ..Ihpa::default()
+    };
+    CheckedHorizontalPortrait is HorizontalPortrait, outlined |portrait| portrait.outline();
 }
 
 #[derive(Debug)]

@@ -5,17 +5,36 @@
 use std::fmt;
 
 use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_units::Resource;
 use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize, de};
 
 use crate::config::check::Checker;
 use crate::metrics::UsageQuery;
 use crate::metrics::prometheus::Queries;
 
-/// The queries as written: some of [`UsageQuery::SETTABLE`], in their order; `None` is the built-in
-/// one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct QueriesSection([Option<QuerySection>; UsageQuery::SETTABLE.len()]);
+/// The queries as written, by name; `None` is the built-in one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    default,
+    expecting = "a mapping from query names to PromQL"
+)]
+pub(crate) struct QueriesSection {
+    node_cpu: Option<QuerySection>,
+    node_memory: Option<QuerySection>,
+    node_network_io: Option<QuerySection>,
+    node_disk_io: Option<QuerySection>,
+    node_disk: Option<QuerySection>,
+    pod_cpu: Option<QuerySection>,
+    pod_memory: Option<QuerySection>,
+    pod_network_io: Option<QuerySection>,
+    pod_disk_io: Option<QuerySection>,
+    pod_disk: Option<QuerySection>,
+    network_capacity: Option<QuerySection>,
+    node_io_pressure: Option<QuerySection>,
+}
 
 /// One query as it is written: a text, or a mapping where its values are dated by another query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,10 +53,9 @@ struct DatedSection {
 
 impl QueriesSection {
     pub(super) fn check(&self, check: &mut Checker) -> Queries {
-        let Self(given) = self;
         let mut queries = Queries::default();
-        let given = UsageQuery::SETTABLE.into_iter().zip(given);
-        for (query, section) in given.filter_map(|(query, one)| Some((query, one.as_ref()?))) {
+        for (query, section) in self.each() {
+            let Some(section) = section else { continue };
             let set = match section {
                 QuerySection::Plain(YamlText(promql)) => queries.set(query, promql),
                 QuerySection::Dated(DatedSection {
@@ -52,36 +70,24 @@ impl QueriesSection {
         }
         queries
     }
-}
 
-impl Serialize for QueriesSection {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names = UsageQuery::SETTABLE.into_iter().map(UsageQuery::as_str);
-        serializer.collect_map(names.zip(&self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for QueriesSection {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct QueriesVisitor;
-
-        impl<'de> Visitor<'de> for QueriesVisitor {
-            type Value = QueriesSection;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a mapping from query names to PromQL")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut queries = QueriesSection::default();
-                while let Some(QueryName(position)) = map.next_key()? {
-                    queries.0[position] = map.next_value()?;
-                }
-                Ok(queries)
-            }
-        }
-
-        deserializer.deserialize_map(QueriesVisitor)
+    const fn each(&self) -> [(UsageQuery, &Option<QuerySection>); 12] {
+        use Resource::{Cpu, Disk, DiskIo, Memory, NetworkIo};
+        use UsageQuery::{IoPressure, NetworkCapacity, Node, Pod};
+        [
+            (Node(Cpu), &self.node_cpu),
+            (Node(Memory), &self.node_memory),
+            (Node(NetworkIo), &self.node_network_io),
+            (Node(DiskIo), &self.node_disk_io),
+            (Node(Disk), &self.node_disk),
+            (Pod(Cpu), &self.pod_cpu),
+            (Pod(Memory), &self.pod_memory),
+            (Pod(NetworkIo), &self.pod_network_io),
+            (Pod(DiskIo), &self.pod_disk_io),
+            (Pod(Disk), &self.pod_disk),
+            (NetworkCapacity, &self.network_capacity),
+            (IoPressure, &self.node_io_pressure),
+        ]
     }
 }
 
@@ -110,22 +116,17 @@ impl<'de> Deserialize<'de> for QuerySection {
     }
 }
 
-/// The name of a query, as its position in [`UsageQuery::SETTABLE`].
-struct QueryName(usize);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl<'de> Deserialize<'de> for QueryName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let mut names = UsageQuery::SETTABLE.into_iter().map(UsageQuery::as_str);
-        names
-            .position(|known| known == name)
-            .map(Self)
-            .ok_or_else(|| {
-                let known = UsageQuery::SETTABLE.map(|query| format!("`{}`", query.as_str()));
-                let known = known.join(", ");
-                de::Error::custom(format_args!(
-                    "unknown field `{name}`, expected one of {known}"
-                ))
-            })
+    #[test]
+    fn each_query_has_the_name_of_its_field() {
+        let section = QueriesSection::default();
+        let names = section
+            .each()
+            .map(|(query, _)| format!("\"{}\":null", query.as_str()));
+        let text = serde_json::to_string(&section).unwrap();
+        assert_eq!(text, format!("{{{}}}", names.join(",")));
     }
 }

@@ -1,6 +1,6 @@
 //! `naive`: the last value, at no cost. Every other model has to beat it to be trusted.
 
-use super::point_model::PointModel;
+use crate::point_model::PointModel;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Naive {

@@ -6,20 +6,20 @@
 //! fitted on the older part of the past and weighed on the newest fifth, then fitted on all of it.
 //! It needs 10 values.
 //!
-//! The service's `auto` is another model, [`PeakForecaster`](super::PeakForecaster): the largest
+//! The service's `auto` is another model, [`PeakForecaster`](crate::PeakForecaster): the largest
 //! load until there is capacity for it.
 
 mod weights;
 
 use std::num::NonZeroUsize;
 
-use super::bounded_forecast::{bound, outlook};
-use super::context::ForecastContext;
-use super::interval_widths::Widths;
-use super::model::Model;
-use super::not_ready::NotEnoughHistory;
-use super::prediction::Forecast;
-use super::series::RegularSeries;
+use crate::bounded_forecast::{bound, outlook};
+use crate::context::ForecastContext;
+use crate::interval_widths::Widths;
+use crate::model::Model;
+use crate::not_ready::NotEnoughHistory;
+use crate::prediction::Forecast;
+use crate::series::RegularSeries;
 use weights::Losses;
 
 /// Members are first weighed on the newest 1/5 of the past.

@@ -2,14 +2,13 @@
 //! have hundreds of megabytes, so only one item is held. Only the bounds of items are searched for;
 //! the rest of the list, with a 0 for each item, is parsed as JSON at its end.
 
+use evenkeel_objects::json::null_is_default;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use serde::Deserialize;
 use serde::de::{Error as _, IgnoredAny};
 
-use crate::json::null_is_default;
-
 #[derive(Debug, Default)]
-pub struct ListText {
+pub(super) struct ListText {
     /// The text around the items, with a 0 in the place of each item.
     around: Vec<u8>,
     nesting: Nesting,
@@ -50,7 +49,7 @@ struct ListEnvelope {
 
 impl ListText {
     /// Takes `bytes` up to the end of an item and returns the item, or takes all if none ends.
-    pub fn next_item(&mut self, bytes: &mut &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn next_item(&mut self, bytes: &mut &[u8]) -> Option<Vec<u8>> {
         loop {
             if let Some(item) = &mut self.item {
                 if !item.take(bytes) {
@@ -74,7 +73,7 @@ impl ListText {
     ///
     /// # Errors
     /// It is no list, or only the beginning of one.
-    pub fn finish(self) -> serde_json::Result<ListMeta> {
+    pub(super) fn finish(self) -> serde_json::Result<ListMeta> {
         let around: ListEnvelope = serde_json::from_slice(&self.around)?;
         if around.items.len() != self.items {
             return Err(serde_json::Error::custom(

@@ -7,7 +7,7 @@ use super::*;
 use crate::context::ModelAssets;
 use crate::historical_load::Recording;
 use crate::load_ring_buffer::LoadRingBuffer;
-use crate::model_set::ModelSet;
+use crate::models::ModelSet;
 
 const HORIZON: NonZeroUsize = NonZeroUsize::new(6).unwrap();
 const STEP: SignedDuration = SignedDuration::from_mins(5);

@@ -18,14 +18,14 @@ use evenkeel_units::{Amount, Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use super::answer::{Answers, Content, QueryAnswer};
-use super::api_call::ApiCallLimits;
-use super::blocking_pool::aside;
-use super::error::MetricsError;
-use super::query::UsageQuery;
-use super::rejected_samples::{DropCause, RejectedSamples};
-use super::resource_metrics::ResourceMetrics;
-use super::source::MetricsSource;
+use crate::metrics::answer::{Answers, Content, QueryAnswer};
+use crate::metrics::api_call::ApiCallLimits;
+use crate::metrics::blocking_pool::aside;
+use crate::metrics::error::MetricsError;
+use crate::metrics::query::UsageQuery;
+use crate::metrics::rejected_samples::{DropCause, RejectedSamples};
+use crate::metrics::resource_metrics::ResourceMetrics;
+use crate::metrics::source::MetricsSource;
 
 pub struct MetricsApiSource {
     api: ResourceMetrics,
@@ -223,8 +223,9 @@ mod tests {
     use crate::metrics::query_rounds::{QueryRounds, QueryTimeLimits};
     use crate::metrics::round::MetricsRound;
 
-    const NODES: &str = include_str!("../../../../tests/fixtures/metrics/node-metrics-list.json");
-    const PODS: &str = include_str!("../../../../tests/fixtures/metrics/pod-metrics-list.json");
+    const NODES: &str =
+        include_str!("../../../../../tests/fixtures/metrics/node-metrics-list.json");
+    const PODS: &str = include_str!("../../../../../tests/fixtures/metrics/pod-metrics-list.json");
 
     /// A client of a cluster that answers with these bodies.
     fn source(answer: fn(&str) -> (u16, &'static str)) -> MetricsApiSource {

@@ -165,7 +165,7 @@ fn word(text: &str) -> usize {
 }
 
 /// The length of the string at the beginning, its quotes included.
-fn quoted(text: &str, quote: char) -> usize {
+pub(super) fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {

@@ -4,6 +4,8 @@
 
 use jiff::SignedDuration;
 
+use super::selectors::quoted;
+
 /// The span before its moment that a query takes values from, where `$window` stands for `window`.
 pub(super) fn look_back(promql: &str, window: SignedDuration) -> SignedDuration {
     let (mut ranges, mut subqueries, mut offsets) = (
@@ -34,25 +36,13 @@ pub(super) fn look_back(promql: &str, window: SignedDuration) -> SignedDuration 
                 after
             }
             b'#' => after.find('\n').map_or("", |end| &after[end..]),
-            quote => behind(after, quote),
+            quote => {
+                let string = &rest[next..];
+                &string[quoted(string, char::from(quote))..]
+            }
         };
     }
     ranges.saturating_add(subqueries).saturating_add(offsets)
-}
-
-/// The text behind the end of a string; only in one of backticks a backslash is one.
-fn behind(text: &str, quote: u8) -> &str {
-    let mut is_escaped = false;
-    for (place, byte) in text.bytes().enumerate() {
-        if is_escaped {
-            is_escaped = false;
-        } else if byte == b'\\' && quote != b'`' {
-            is_escaped = true;
-        } else if byte == quote {
-            return &text[place + 1..];
-        }
-    }
-    ""
 }
 
 /// The duration at the beginning of a text, such as `1h30m`, `$window`, or `90` (seconds); zero if

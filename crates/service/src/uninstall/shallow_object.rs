@@ -13,15 +13,15 @@ const DEEPEST: u8 = 64;
 
 /// An object of any kind, with null for what nests deeper than 64 levels.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ShallowObject(pub Value);
+pub(super) struct ShallowObject(pub(super) Value);
 
 impl ShallowObject {
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.0["metadata"]["name"].as_str().unwrap_or_default()
     }
 
     /// `None` for an object of the cluster.
-    pub fn namespace(&self) -> Option<&str> {
+    pub(super) fn namespace(&self) -> Option<&str> {
         self.0["metadata"]["namespace"].as_str()
     }
 }

@@ -7,11 +7,11 @@ use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::context::ForecastContext;
-use super::interval_widths::Widths;
-use super::model::Model;
-use super::not_ready::NotEnoughHistory;
-use super::prediction::Forecast;
+use crate::context::ForecastContext;
+use crate::interval_widths::Widths;
+use crate::model::Model;
+use crate::not_ready::NotEnoughHistory;
+use crate::prediction::Forecast;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 

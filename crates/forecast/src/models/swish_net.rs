@@ -10,14 +10,14 @@ use std::num::NonZeroUsize;
 use evenkeel_units::{count_as_f64, narrowed};
 use jiff::Timestamp;
 
-use super::bounded_forecast::{bound, outlook};
-use super::context::ForecastContext;
-use super::interval_widths::Widths;
-use super::model::Model;
-use super::network::{SWISH_STEPS, SwishInput, SwishLoad};
-use super::not_ready::NotEnoughHistory;
-use super::prediction::Forecast;
-use super::series::{Arrival, Filler, RegularSeries};
+use crate::bounded_forecast::{bound, outlook};
+use crate::context::ForecastContext;
+use crate::interval_widths::Widths;
+use crate::model::Model;
+use crate::network::{SWISH_STEPS, SwishInput, SwishLoad};
+use crate::not_ready::NotEnoughHistory;
+use crate::prediction::Forecast;
+use crate::series::{Arrival, Filler, RegularSeries};
 
 /// Share of the mean value in the scale: after a standstill a small change stays small.
 const OF_LEVEL: f64 = 0.02;

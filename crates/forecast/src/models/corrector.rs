@@ -4,8 +4,8 @@
 
 use evenkeel_units::{count_as_f64, narrowed};
 
-use super::network::{GruNetwork, WindowRows};
-use super::trainer::Trainer;
+use crate::network::{GruNetwork, WindowRows};
+use crate::trainer::Trainer;
 
 /// Least scale, as a share of the mean over all rows: after a standstill a small change stays
 /// small.

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::answer::{Answers, QueryAnswer};
-use super::error::MetricsError;
-use super::query::UsageQuery;
-use super::source::MetricsSource;
+use crate::metrics::answer::{Answers, QueryAnswer};
+use crate::metrics::error::MetricsError;
+use crate::metrics::query::UsageQuery;
+use crate::metrics::source::MetricsSource;
 
 /// A source that measures nothing.
 #[derive(Debug, Clone, Copy, Default)]

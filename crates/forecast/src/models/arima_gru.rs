@@ -8,9 +8,9 @@ use std::num::NonZeroUsize;
 use super::arima::Arima;
 use super::corrector::{Corrector, Example};
 use super::gru::{LEAST, NETWORK_ROWS, NETWORK_WINDOW, add, keep, told};
-use super::not_ready::NotEnoughHistory;
-use super::point_model::PointModel;
-use super::trainer::Trainer;
+use crate::not_ready::NotEnoughHistory;
+use crate::point_model::PointModel;
+use crate::trainer::Trainer;
 
 #[derive(Debug, Clone)]
 pub(crate) struct ArimaGru {

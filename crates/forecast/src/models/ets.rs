@@ -12,9 +12,9 @@ mod estimate;
 
 use std::fmt;
 
-use super::not_ready::NotEnoughHistory;
-use super::point_model::PointModel;
-use super::trainer::Trainer;
+use crate::not_ready::NotEnoughHistory;
+use crate::point_model::PointModel;
+use crate::trainer::Trainer;
 use estimate::{Errors, EtsEstimate, EtsState, Smoothing, Trend};
 
 const WINDOW: usize = 2000;

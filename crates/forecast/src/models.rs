@@ -1,28 +1,40 @@
 //! The models that a load is forecast with, by name: several to choose from, or one alone.
 
+pub mod arima;
+mod arima_gru;
+pub(crate) mod baseline;
+mod blend;
+mod corrector;
+mod daily_seasonal_naive;
+mod ets;
+mod gbdt;
+pub(crate) mod gru;
+pub(crate) mod smoothing;
+pub(crate) mod swish_net;
+
 use std::num::NonZeroUsize;
 
 use evenkeel_units::words;
 
-use super::arima::Arima;
-use super::arima_gru::ArimaGru;
-use super::baseline::Naive;
-use super::blend::Blend;
-use super::daily_seasonal_naive::DailySeasonalNaive;
-use super::ets::Ets;
-use super::gbdt::Gbdt;
-use super::gru::GruModel;
-use super::model::Model;
-use super::point_model::PointModel as _;
-use super::rolling_model::RollingModel;
-use super::smoothing::{self, Alpha, Variant};
-use super::swish_net::SwishModel;
+use self::arima::Arima;
+use self::arima_gru::ArimaGru;
+use self::baseline::Naive;
+use self::blend::Blend;
+use self::daily_seasonal_naive::DailySeasonalNaive;
+use self::ets::Ets;
+use self::gbdt::Gbdt;
+use self::gru::GruModel;
+use self::smoothing::{Alpha, Variant};
+use self::swish_net::SwishModel;
+use crate::model::Model;
+use crate::point_model::PointModel as _;
+use crate::rolling_model::RollingModel;
 
 words! {
     #[derive(Default)]
     pub enum ModelSet {
         /// In service the largest load until there is capacity for it, by
-        /// [`PeakForecaster`](super::PeakForecaster); for single steps, a blend of several models.
+        /// [`PeakForecaster`](crate::PeakForecaster); for single steps, a blend of several models.
         #[default]
         Auto = Blend::NAME,
         SHpa = smoothing::SHpa::NAME,

@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
 use super::*;
-use crate::arima::Arima;
-use crate::arima_gru::ArimaGru;
+use crate::models::arima::Arima;
+use crate::models::arima_gru::ArimaGru;
 use crate::network::{GruNetwork, NetworkShape, WindowRows};
 use crate::noise;
 use crate::trainer::{TrainingError, TreeRow};

@@ -18,9 +18,9 @@ pub use estimate::{ArimaEstimate, Order};
 
 use std::fmt;
 
-use super::not_ready::NotEnoughHistory;
-use super::point_model::PointModel;
-use super::trainer::Trainer;
+use crate::not_ready::NotEnoughHistory;
+use crate::point_model::PointModel;
+use crate::trainer::Trainer;
 use estimate::Differences;
 use filter::{ArmaState, Filter};
 

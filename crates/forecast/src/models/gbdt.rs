@@ -17,15 +17,15 @@ use std::num::NonZeroUsize;
 use evenkeel_units::{count_as_f64, narrowed};
 use inputs::{GaplessHistory, GbdtOriginInputs, Grid};
 
-use super::bounded_forecast::{bound, outlook};
-use super::context::ForecastContext;
-use super::interval_widths::Widths;
-use super::model::Model;
-use super::not_ready::NotEnoughHistory;
-use super::prediction::Forecast;
-use super::series::{Arrival, Filler, RegularSeries};
-use super::trainer::{Trainer, TreeRow};
-use super::trees::Trees;
+use crate::bounded_forecast::{bound, outlook};
+use crate::context::ForecastContext;
+use crate::interval_widths::Widths;
+use crate::model::Model;
+use crate::not_ready::NotEnoughHistory;
+use crate::prediction::Forecast;
+use crate::series::{Arrival, Filler, RegularSeries};
+use crate::trainer::{Trainer, TreeRow};
+use crate::trees::Trees;
 
 const WINDOW: usize = 16_000;
 const LEAST: usize = 60;

@@ -229,7 +229,7 @@ pub(super) struct OfInterfaces {
 }
 
 impl Queries {
-    /// Replaces a built-in query by an operator's PromQL; only for [`UsageQuery::SETTABLE`].
+    /// Replaces a built-in query by an operator's PromQL; only for those that may be configured.
     ///
     /// # Errors
     /// It is for nodes and cannot be dated.

@@ -9,9 +9,9 @@
 use std::num::NonZeroUsize;
 
 use super::corrector::{Corrector, Example};
-use super::not_ready::NotEnoughHistory;
-use super::point_model::PointModel;
-use super::trainer::Trainer;
+use crate::not_ready::NotEnoughHistory;
+use crate::point_model::PointModel;
+use crate::trainer::Trainer;
 
 pub const NETWORK_ROWS: usize = 8000;
 pub(crate) const LEAST: usize = 60;
