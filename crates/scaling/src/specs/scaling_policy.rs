@@ -46,6 +46,10 @@ words! {
 }
 
 impl PredictionModel {
+    /// The words of a portrait, which cannot be without a forecast.
+    pub(crate) const ACCEPTED_BY_PORTRAIT: &'static str =
+        "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net or traffic";
+
     /// The models that loads are forecast by, and traffic; `None` where nothing is predicted.
     pub const fn models(self) -> Option<ModelSet> {
         match self {

@@ -78,20 +78,14 @@ pub(crate) fn of(
     problems: &mut Vec<TargetProblem>,
 ) -> Option<TargetTraffic> {
     let queries = requested.policy.traffic.as_ref();
-    match requested.predict(settings) {
-        PredictionModel::Off => return None,
-        PredictionModel::Auto
-        | PredictionModel::DsHpa
-        | PredictionModel::Arima
-        | PredictionModel::Gru
-        | PredictionModel::ArimaGru
-        | PredictionModel::Gbdt
-        | PredictionModel::SwishNet => {}
-        PredictionModel::Traffic => {
-            problems.extend(queries.is_none().then_some(TargetProblem::TrafficMissing));
-            for signal in signals.iter_mut() {
-                signal.is_forecast = false;
-            }
+    let predict = requested.predict(settings);
+    if predict == PredictionModel::Off {
+        return None;
+    }
+    if predict == PredictionModel::Traffic {
+        problems.extend(queries.is_none().then_some(TargetProblem::TrafficMissing));
+        for signal in signals.iter_mut() {
+            signal.is_forecast = false;
         }
     }
     let queries = queries?;

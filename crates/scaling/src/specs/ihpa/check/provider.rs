@@ -187,10 +187,7 @@ fn predictive(path: &str, spec: &PortraitSpec) -> Result<PredictiveRules, IhpaEr
         let read = read.filter(|model| *model != PredictionModel::Off);
         at(
             path_of("model"),
-            read.ok_or_else(|| {
-                let accepted = "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net or traffic";
-                IhpaSpecFault::word(word, accepted)
-            }),
+            read.ok_or_else(|| IhpaSpecFault::word(word, PredictionModel::ACCEPTED_BY_PORTRAIT)),
         )
     });
     let risk = risk.as_deref().map(|text| {
