@@ -54,11 +54,25 @@ impl SeasonalRule {
     const FACTORS: [f64; 3] = [0.9, 1.0, 1.1];
 
     /// The rules whose season is no longer than a past.
-    pub(super) fn within(past: SignedDuration) -> impl Iterator<Item = Self> {
+    pub fn within(past: SignedDuration) -> impl Iterator<Item = Self> {
         let known = Season::ALL
             .into_iter()
             .filter(move |one| one.length() <= past);
         known.flat_map(|season| Self::FACTORS.map(|factor| Self { season, factor }))
+    }
+
+    /// The highest `load` at the steps of the half hour that begins a season before `at`, times the factor.
+    pub(crate) fn highest(
+        self,
+        at: SignedDuration,
+        step: SignedDuration,
+        load: impl Fn(SignedDuration) -> f64,
+    ) -> f64 {
+        let begin = at - self.season.length();
+        let steps = std::iter::successors(Some(SignedDuration::ZERO), |ahead| Some(*ahead + step));
+        let loads = steps.take_while(|ahead| *ahead <= AHEAD);
+        let loads = loads.map(|ahead| load(begin + ahead));
+        loads.fold(0.0, f64::max) * self.factor
     }
 
     /// True if its load is not multiplied.
