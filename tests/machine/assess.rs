@@ -256,7 +256,13 @@ fn told_of_web(report: &Value) {
     // Each hour's job takes the plain HPA by surprise.
     assert!(under("today") > 15.0 * 30.0, "{judged}");
     let targets = judged["policies"].as_array().unwrap();
-    assert_eq!(targets.len(), 4, "{judged}");
+    // Three targets, floors, and yesterday: no week of past lies before the judged part.
+    assert_eq!(targets.len(), 5, "{judged}");
+    let rule = targets.iter().find(|one| one["policy"] == "rule").unwrap();
+    assert_eq!(
+        (&rule["season"], &rule["factor"]),
+        (&"yesterday".into(), &1.0.into())
+    );
     let saved = judged["saved"]["underProvisionedSeconds"].as_f64().unwrap();
     assert!(
         (saved - (under("today") - under("floors"))).abs() < 1e-6,
@@ -265,15 +271,36 @@ fn told_of_web(report: &Value) {
     let half_days = &judged["halfDays"];
     let parts = ["better", "worse", "even"].map(|word| half_days[word].as_u64().unwrap());
     assert_eq!(parts.iter().sum::<u64>(), 2, "{half_days}");
-    let verdict = web["verdict"].as_str().unwrap();
+    let because = web["because"].as_str().unwrap();
+    assert!(because.contains("with floors"), "{web}");
     assert!(
-        ["worthEnabling", "notWorthEnabling"].contains(&verdict),
+        because.contains("the best seasonal rule (yesterday x 1.0) leaves"),
         "{web}"
     );
-    assert!(
-        web["because"].as_str().unwrap().contains("with floors"),
-        "{web}"
+    follows_yesterday(web);
+}
+
+/// Each day is as the one before, so the rule is the simplest way of scaling ahead.
+fn follows_yesterday(target: &Value) {
+    let told = &target["recommended"];
+    assert_eq!(
+        (&target["verdict"], &target["reason"], &told["way"]),
+        (
+            &"notWorthEnabling".into(),
+            &"SeasonalRule".into(),
+            &"seasonalRule".into()
+        ),
+        "{target}"
     );
+    assert_eq!(
+        (&told["season"], &told["factor"], &told["averageValue"]),
+        (&"yesterday".into(), &1.0.into(), &"300m".into()),
+        "{told}"
+    );
+    let promql = told["promql"].as_str().unwrap();
+    assert!(promql.starts_with("max_over_time((sum("), "{promql}");
+    let end = ")[30m:15s] offset 23h30m) * 1.0 or vector(0)";
+    assert!(promql.ends_with(end), "{promql}");
 }
 
 fn told_of_others(report: &Value) {
@@ -302,6 +329,7 @@ fn told_on_a_page(page: &str) {
     let pictures = page.matches("what safety costs</title>");
     assert_eq!(pictures.count(), 1, "one of what was replayed");
     assert!(page.contains("&lt;img src=x&gt;"), "{page}");
+    assert!(page.contains("<pre>max_over_time((sum("), "{page}");
     for foreign in ["<script", "<img", "<link", "src=\"", "@import", "url("] {
         assert!(!page.contains(foreign), "{foreign}");
     }
@@ -456,11 +484,16 @@ fn a_real_prometheus_with_a_month_of_series_is_asked() {
             called = assess(&server.kubeconfig(), &asked).await;
         }
         assert_eq!(called.code, 0, "{}{}", called.stderr, prometheus.log());
-        verdicts_are_those_of_the_month(&called.json());
+        let report = called.json();
+        verdicts_are_those_of_the_month(&report);
+        // The last half hour of the past is that of midnight, with the job of its first minutes.
+        let promql = target(&report, "web")["recommended"]["promql"].clone();
+        let answer = prometheus.query(promql.as_str().unwrap(), END);
+        assert!((answer - 1.2).abs() < 0.05, "{promql} {answer}");
     });
 }
 
-/// Floors pay for `web` alone, and the figures are those of its load.
+/// A rule pays for `web` alone, and the figures are those of its load.
 fn verdicts_are_those_of_the_month(report: &Value) {
     let (web, quiet, young) = (
         target(report, "web"),
@@ -481,7 +514,7 @@ fn verdicts_are_those_of_the_month(report: &Value) {
         (&60.into(), &false.into())
     );
     for (one, verdict, reason) in [
-        (web, "worthEnabling", "Pays"),
+        (web, "notWorthEnabling", "SeasonalRule"),
         (quiet, "notWorthEnabling", "NothingToSave"),
         (young, "tooLittleData", "TooShort"),
     ] {
@@ -496,6 +529,7 @@ fn verdicts_are_those_of_the_month(report: &Value) {
     assert!(under.unwrap() > 24.0 * 30.0, "{web}");
     let because = web["because"].as_str().unwrap();
     assert!(because.contains("with floors"), "{web}");
+    follows_yesterday(web);
     let half_days = &web["judged"]["halfDays"];
     let parts = ["better", "worse", "even"].map(|word| half_days[word].as_u64().unwrap());
     assert_eq!(parts.iter().sum::<u64>(), 2, "a day: {half_days}");

@@ -70,6 +70,19 @@ impl Prometheus {
         }
     }
 
+    /// The first value of an instant query at a Unix time.
+    pub(crate) fn query(&self, promql: &str, at: i64) -> f64 {
+        let asked = Command::new("promtool")
+            .args(["query", "instant", "--time", &at.to_string()])
+            .args([&self.url.to_string(), promql])
+            .output()
+            .unwrap();
+        let told = String::from_utf8(asked.stdout).unwrap();
+        let value = told.split("=> ").nth(1).expect(&told);
+        let (value, _) = value.split_once(' ').expect(&told);
+        value.parse().expect(&told)
+    }
+
     /// The log so far, for failures.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()

@@ -6,6 +6,7 @@ mod autoscaler_list;
 mod candidate;
 mod html_page;
 mod load_history;
+mod recommendation;
 mod replay_depth;
 mod report;
 mod table;
@@ -78,7 +79,11 @@ async fn gather(args: &Args, config: &Config) -> Result<AssessInput, CliFailure>
         Some(until) => until,
         None => server_time(&client).await.unwrap_or_else(clock::now),
     };
-    let candidates = candidate::all(&observed, args, config, until);
+    let mut candidates = candidate::all(&observed, args, config, until);
+    let loads = candidates.iter_mut();
+    for load in loads.filter_map(|one| one.load.as_mut().ok()) {
+        load.promql = load.past.promql(load.target.resource, &source);
+    }
     let unreachable = |error| prometheus_history::unreachable(&prometheus, &error);
     source.probe().await.map_err(unreachable)?;
     let pasts = Pasts::new(Arc::new(source), until, args.days);

@@ -29,6 +29,7 @@ use clap::ValueEnum;
 use evenkeel_sandbox::engine::summary::RunSummary;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
+use evenkeel_sandbox::target_replay::SeasonalRule;
 use evenkeel_terminal::output;
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_terminal::settings::ConfigArgs;
@@ -36,7 +37,7 @@ use evenkeel_units::Ratio;
 use jiff::SignedDuration;
 
 use self::cluster::DevClusterOptions;
-use self::comparison::{Rival, RunComparison};
+use self::comparison::{Rival, RuleRival, RunComparison};
 use self::object_stream::{Notation, Objects};
 use self::picture::PictureShow;
 use self::run::{RunEndCause, RunResult};
@@ -61,9 +62,10 @@ Examples:
 
 Everything runs on this machine and is gone when it ends. The service is that of `evenkeel serve`;
 API server, scheduler, controllers, nodes and load are simulated. kubectl can use the cluster with
-the kubeconfig that dev shows. End with q or Ctrl-C. dev then compares three runs with the same
+the kubeconfig that dev shows. End with q or Ctrl-C. dev then compares up to four runs with the same
 load, seed and time: the default scheduler with a plain HPA, the same with a lower HPA target at
-equal cost (if Evenkeel costs more), and Evenkeel.
+equal cost (if Evenkeel costs more), the same with the best seasonal rule (if the scenario has a day
+of past), and Evenkeel.
 
 Faults: metrics-down, metrics-hang (metrics never answer), hang (webhook and extender never answer),
 api-restart, node-loss (the first node; the default scheduler loses it too in the comparison).
@@ -191,19 +193,24 @@ fn compare(options: &DevClusterOptions, ran: RunResult) -> RunComparison {
     let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
     let seconds = seconds.unwrap_or(SignedDuration::MAX);
     let lag = lags.summary();
-    let alone = |target_share| {
-        let mut plain = options.plain(lags.clone(), target_share);
+    let alone = |target_share, rule| {
+        let mut plain = options.plain(lags.clone(), target_share, rule);
         plain.advance(seconds);
         plain.summary()
     };
-    let plain = alone(Ratio::ONE);
+    let plain = alone(Ratio::ONE, None);
+    let rules = SeasonalRule::within(options.scenario.past).map(|rule| RuleRival {
+        rule,
+        summary: alone(Ratio::ONE, Some(rule)),
+    });
     RunComparison {
         seed: options.seed,
         line: options.line.get(),
         speed: options.speed.get(),
         kept,
         lag,
-        rival: rival(&plain, &summary, alone),
+        rival: rival(&plain, &summary, |share| alone(share, None)),
+        rule: best_rule(rules, &summary),
         plain,
         evenkeel: summary,
     }
@@ -239,6 +246,27 @@ fn rival(
         }
     }
     Some(low)
+}
+
+/// The rule that leaves the least time under-provisioned for no more replica-hours than Evenkeel's, else the one with
+/// the fewest replica-hours.
+fn best_rule(rules: impl Iterator<Item = RuleRival>, evenkeel: &RunSummary) -> Option<RuleRival> {
+    let order = |one: &RuleRival| {
+        let RunSummary {
+            replica_hours,
+            under_provisioned_seconds,
+            ..
+        } = one.summary;
+        if replica_hours <= evenkeel.replica_hours {
+            (false, under_provisioned_seconds)
+        } else {
+            (true, replica_hours)
+        }
+    };
+    rules.min_by(|one, other| {
+        let (one, other) = (order(one), order(other));
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+    })
 }
 
 pub fn run(args: &Args) -> Result<(), CliFailure> {

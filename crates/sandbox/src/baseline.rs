@@ -4,22 +4,22 @@
 //! `placement` chooses nodes. Lags and lost nodes are the same too, so a run with Evenkeel differs
 //! in its decisions only.
 
+mod workload_hpa;
+mod workload_rule;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel_hpa::{MetricSpec, Readings};
+use evenkeel_hpa::Readings;
 use evenkeel_metrics::api_reading::MetricsApiReading;
 use evenkeel_metrics::pod::ResourceRequests;
 use evenkeel_metrics::sample::{PodMetrics, PodSample};
-use evenkeel_metrics::signal::{MetricIdentifier, MetricTarget, ResourceName, Signal};
+use evenkeel_metrics::signal::ResourceName;
 use evenkeel_objects::pod_name::PodName;
-use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_placement::deletion_order::in_order;
-use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
 use evenkeel_units::random::RandomSource;
-use evenkeel_units::{Ratio, Resource, i64_ceil, i64_nearest};
+use evenkeel_units::{Ratio, Resource, i64_ceil};
 use jiff::SignedDuration;
 
-use crate::adapter::REQUESTS;
 use crate::autoscaler;
 use crate::autoscaler::{Autoscaler, Life};
 use crate::deletion_order::victim;
@@ -30,9 +30,13 @@ use crate::engine::{BoundPod, Engine, STEP};
 use crate::lifecycle::Lifecycle;
 use crate::placement::Placement;
 use crate::pod_ordinals::Ordinals;
-use crate::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload};
+use crate::prometheus::PreRunHistory;
+use crate::scenario::{Scenario, ScenarioWorkload};
 use crate::scheduler::plugins;
 use crate::scrape::ScrapedSample;
+use crate::target_replay::SeasonalRule;
+use workload_hpa::requests_signal;
+use workload_rule::WorkloadRule;
 
 /// The first node is the lost one.
 const LOST: usize = 0;
@@ -49,6 +53,8 @@ pub struct Settings {
     /// Share of its own target that each HPA aims at: below 1 for a rival that buys safety with
     /// replicas.
     pub target_share: Ratio,
+    /// The second metric of each HPA.
+    pub rule: Option<SeasonalRule>,
     /// When the first node is lost and found.
     pub losses: Vec<(SignedDuration, SignedDuration)>,
 }
@@ -76,6 +82,7 @@ pub struct Baseline {
     made: Vec<usize>,
     wanted: Vec<u32>,
     autoscalers: Vec<Option<Autoscaler>>,
+    rule: Option<WorkloadRule>,
     next_sync: SignedDuration,
 }
 
@@ -90,10 +97,8 @@ impl Baseline {
     pub fn new(settings: Settings) -> Self {
         let workloads = &settings.scenario.workloads;
         let share = settings.target_share;
-        let autoscaler = |workload: &ScenarioWorkload| {
-            let own = workload.scale.map(|scale| autoscaler_of(scale, share));
-            own.or_else(|| autoscaler_in_place_of_direct(workload, share))
-        };
+        let autoscaler =
+            |workload| workload_hpa::autoscaler(workload, share, settings.rule.is_some());
         Self {
             engine: Engine::new(settings.scenario.clone(), settings.seed, settings.line),
             next: SignedDuration::ZERO,
@@ -107,6 +112,10 @@ impl Baseline {
             made: vec![0; workloads.len()],
             wanted: workloads.iter().map(|workload| workload.replicas).collect(),
             autoscalers: workloads.iter().map(autoscaler).collect(),
+            rule: settings.rule.map(|rule| WorkloadRule {
+                rule,
+                past: PreRunHistory::of(&settings.scenario, settings.seed),
+            }),
             next_sync: settings.lags.sync,
             settings,
         }
@@ -298,52 +307,17 @@ impl Baseline {
                 pods.push(autoscaler::pod(name, life, &requests, at));
             }
             let current = i32::try_from(self.wanted[index]).unwrap_or(i32::MAX);
-            let readings = Readings {
+            let mut readings = Readings {
                 others: [(requests_signal(), Ok(served.clone()))].into(),
                 ..autoscaler::resource(metrics)
             };
+            if let Some((rule, scale)) = self.rule.as_ref().zip(workload.scale) {
+                rule.set(&mut readings, (workload, scale), at);
+            }
             let wanted = autoscaler.reconcile(at, current, &pods, &readings);
             self.wanted[index] = u32::try_from(wanted.replicas).unwrap_or(0);
         }
     }
-}
-
-fn autoscaler_of(scale: ScenarioHpa, share: Ratio) -> Autoscaler {
-    let bound = |replicas: u32| i32::try_from(replicas).unwrap_or(i32::MAX);
-    let (signal, target) = match scale.by {
-        ScaleBy::Cpu(share) => {
-            let percent = i64_nearest(share.get() * 100.0);
-            let percent = i32::try_from(percent).unwrap_or(i32::MAX);
-            (Signal::CPU, MetricTarget::Utilization(percent))
-        }
-        ScaleBy::Requests(requests) => {
-            let milli = i64::from(requests) * 1000;
-            (requests_signal(), MetricTarget::AverageValue(milli))
-        }
-    };
-    let metric = MetricSpec::new(signal, target.times(share));
-    Autoscaler::new(bound(scale.min), bound(scale.max), vec![metric])
-}
-
-/// For a workload in mode direct: a user without Evenkeel would have an HPA. `None` in other modes
-/// and without bounds.
-fn autoscaler_in_place_of_direct(workload: &ScenarioWorkload, share: Ratio) -> Option<Autoscaler> {
-    let (policy, _) = ScalingPolicy::parse(&workload.annotations);
-    let (min, max) = policy.min_replicas.zip(policy.max_replicas)?;
-    let is_direct = policy.scaling == Some(ScalingMode::Direct);
-    is_direct.then(|| {
-        let mut metrics = policy.metrics().0;
-        for metric in &mut metrics {
-            if let MetricSpec::Known(_, Some(target)) = metric {
-                *target = target.times(share);
-            }
-        }
-        Autoscaler::new(min.max(1), max, metrics).with_behavior(policy.behavior)
-    })
-}
-
-fn requests_signal() -> Signal {
-    Signal::Pods(MetricIdentifier::named(REQUESTS))
 }
 
 /// Requests per second by Pod, as the run's metrics adapter has them.
@@ -388,6 +362,7 @@ fn usage(pod: String, sample: ScrapedSample) -> PodMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target_replay::Season;
 
     fn settings(seed: u64) -> Settings {
         Settings {
@@ -396,6 +371,7 @@ mod tests {
             line: Ratio::new(0.8).unwrap(),
             lags: Lags::default(),
             target_share: Ratio::ONE,
+            rule: None,
             losses: Vec::new(),
         }
     }
@@ -535,10 +511,31 @@ mod tests {
         let shop = include_str!("../../../examples/traces/shop.csv");
         let scenario = Scenario::read(direct, &|_| Ok(shop.to_owned())).unwrap();
         let target = |share| {
-            let scaler = autoscaler_in_place_of_direct(&scenario.workloads[0], share);
+            let scaler = workload_hpa::autoscaler(&scenario.workloads[0], share, false);
             scaler.map(|scaler| format!("{scaler:?}"))
         };
         assert_ne!(target(Ratio::ONE), target(Ratio::new(0.7).unwrap()));
+    }
+
+    #[test]
+    fn a_seasonal_rule_brings_replicas_before_the_load() {
+        let of = |rule| {
+            summary(
+                Settings {
+                    rule,
+                    ..settings(3)
+                },
+                6,
+            )
+        };
+        let yesterday = SeasonalRule {
+            season: Season::Yesterday,
+            factor: 1.0,
+        };
+        let (plain, ahead) = (of(None), of(Some(yesterday)));
+        assert!(ahead.replica_hours > plain.replica_hours);
+        let [plain, ahead] = [plain, ahead].map(|run| run.under_provisioned_seconds);
+        assert!(ahead < plain, "{ahead} {plain}");
     }
 
     #[test]

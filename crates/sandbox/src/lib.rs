@@ -24,6 +24,7 @@ pub mod controllers;
 mod deletion_order;
 pub mod engine;
 pub mod events;
+mod expected_load;
 pub mod kubelet;
 pub mod lifecycle;
 pub mod load;

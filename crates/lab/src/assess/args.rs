@@ -23,14 +23,19 @@ It reads HPAs, ScaledObjects, workloads and Pods, and asks Prometheus for the hi
 load. It writes nothing, and nothing has to be installed. A ScaledObject is assessed by the HPA
 that KEDA created for it. Each history is replayed with the HPA's own request, target, minReplicas
 and maxReplicas: by the plain HPA at its own target, by the plain HPA at lower targets (down to
-two thirds, which also buys safety), and with floors as Evenkeel would raise them. The last 30 %
-of the history are judged, and at most three days; earlier data are for learning.
+two thirds, which also buys safety), by the plain HPA with a seasonal rule as its second metric, and
+with floors as Evenkeel would raise them. A seasonal rule is the highest load of the coming half
+hour, as it was yesterday or last week, times 0.9, 1.0 or 1.1; its metric needs no controller. The
+last 30 % of the history are judged, and at most three days; earlier data are for learning.
 
-Floors are worth enabling if three things hold, compared with the plain HPA at as many
-replica-hours: the time under-provisioned (ready Pods carry more than 1.1 times the target) is
-less than nine tenths, the time overloaded (more than they request) is no longer, and floors are
-better in more half days than they are worse. Otherwise the answer names the lower target of the
-plain HPA that is as safe, and its cost.
+Floors and rules are compared with the plain HPA at as many replica-hours. A way pays if three
+things hold: the time under-provisioned (ready Pods carry more than 1.1 times the target) is less
+than nine tenths, the time overloaded (more than they request) is no longer, and it is better in
+more half days than it is worse. Floors are worth enabling if they pay, and the best rule does not
+or leaves more than 1.05 times their share of the time under-provisioned. Otherwise the answer
+recommends the rule if it pays, with the PromQL to copy; else the highest lower target at which the
+plain HPA leaves no more than the seconds of floors divided by 0.9, if floors gain less than a tenth
+or cost more than the lowest target; else no change.
 
 The cpu load is found in the series of cAdvisor by the names that Deployments and StatefulSets
 give their Pods. Matchers, windows and queries are those of the configuration. The history of a

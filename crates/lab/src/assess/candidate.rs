@@ -22,6 +22,7 @@ use evenkeel_scaling::targets::signal_query::{SignalQuerySource, tells_of_the_pa
 use evenkeel_scaling::targets::target_objects::TargetObjects;
 use evenkeel_scaling::tracker::ScaledSignal;
 use evenkeel_service::config::Config;
+use evenkeel_service::metrics::prometheus::PrometheusSource;
 use evenkeel_units::Resource;
 use jiff::{SignedDuration, Timestamp};
 
@@ -44,6 +45,8 @@ pub(super) struct AssessCandidate {
 pub(super) struct ForecastableLoad {
     pub signal: Signal,
     pub past: PastQuestion,
+    /// The PromQL of the load.
+    pub promql: Option<String>,
     /// The workload as the replay has it.
     pub target: target_replay::ReplayTarget,
     /// True where the start-up was read off its Pods.
@@ -56,6 +59,16 @@ pub(super) struct ForecastableLoad {
 pub(super) enum PastQuestion {
     Workload(WorkloadName),
     Query(Arc<str>),
+}
+
+impl PastQuestion {
+    /// The PromQL of the load of all Pods; `None` if the resource is not measured.
+    pub(super) fn promql(&self, resource: Resource, source: &PrometheusSource) -> Option<String> {
+        match self {
+            Self::Workload(name) => source.workload_query(resource, name),
+            Self::Query(query) => Some(source.filled(query)),
+        }
+    }
 }
 
 /// Why the load of an HPA is not forecast.
@@ -216,6 +229,7 @@ fn load(
         notes: notes(&target, scaled, &problems),
         signal: scaled.signal.clone(),
         past,
+        promql: None,
         target: replayed(scaled, bounds, start_up),
         start_up_is_measured,
     })

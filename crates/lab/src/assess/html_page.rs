@@ -20,7 +20,7 @@ table{border-collapse:collapse;width:100%;font-size:13px}\
 th,td{text-align:left;padding:.25em .6em;border-bottom:1px solid #e6e6e6;vertical-align:top}\
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\
 .worthEnabling{color:#00664b;font-weight:bold}.aside{color:#505050}\
-svg{max-width:100%;height:auto}section{margin-top:2.5em}a{color:#0072b2}\
+pre{white-space:pre-wrap;user-select:all}svg{max-width:100%;height:auto}section{margin-top:2.5em}a{color:#0072b2}\
 .wide{overflow-x:auto}\
 @media(prefers-color-scheme:dark){body{background:#16181a;color:#e4e4e4}\
 th,td{border-color:#3a3d40}.worthEnabling{color:#5fd3ae}.aside{color:#a8a8a8}a{color:#6fb7e9}\
@@ -29,10 +29,13 @@ svg{filter:invert(.91) hue-rotate(180deg)}}";
 const READING: &str = "Under-provisioned: the ready Pods carried more than 1.1 times the target \
 (the HPA's tolerance). Overloaded: they carried more than they request. At equal cost: the seconds \
 with floors, as a share of those of a plain HPA whose lower target costs as many replica-hours \
-(under-provisioned / overloaded); below 1 is better. As safe at: the highest target at which the \
-plain HPA is under-provisioned for no longer than with floors. Half days: how many were better and \
-how many worse with floors at equal cost, and the range of the shares. Everything is a replay of \
-the past with the same load for each way of scaling.";
+(under-provisioned / overloaded); below 1 is better. Best rule: the same for the best seasonal \
+rule, which is a second metric of the HPA with the highest load of the coming half hour, as it was \
+one day or one week ago, times a factor. Recommended: floors only if they leave less time \
+under-provisioned at equal cost than the lower target and the best rule. As safe at: the highest \
+target at which the plain HPA is under-provisioned for no longer than with floors. Half days: how \
+many were better and how many worse with floors at equal cost, and the range of the shares. \
+Everything is a replay of the past with the same load for each way of scaling.";
 
 struct AssessHtmlPage(String);
 
@@ -122,6 +125,14 @@ impl AssessHtmlPage {
             one.verdict.as_str(),
             escaped(&sentence(&one.because))
         ));
+        if let Some(advice) = &one.recommended {
+            if let Some(told) = advice.told() {
+                self.put(format_args!("<p>{}</p>\n", escaped(&told)));
+            }
+            if let Some(promql) = &advice.promql {
+                self.put(format_args!("<pre>{}</pre>\n", escaped(promql)));
+            }
+        }
         self.put(format_args!(
             "<p class=\"aside\">{}</p>\n",
             escaped(&one.terms())

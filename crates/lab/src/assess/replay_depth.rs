@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use evenkeel_forecast::ModelSet;
-use evenkeel_sandbox::target_replay::{Floors, ReplayPolicy, ReplayTarget};
+use evenkeel_sandbox::target_replay::{Floors, ReplayPolicy, ReplayTarget, SeasonalRule};
 use jiff::SignedDuration;
 use serde::Serialize;
 
@@ -14,12 +14,12 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Depth {
-    /// The last three days, nine targets and five risks
+    /// The last three days, nine targets, five risks and six seasonal rules
     Whole,
-    /// The last day, five targets and three risks; trees are not fitted again on the data that they
-    /// were judged by
+    /// The last day, five targets, three risks and six rules; trees are not fitted again on the data
+    /// that they were judged by
     Shorter,
-    /// The same with three targets and the default risk
+    /// The same with three targets, the default risk, and yesterday and last week times 1.0
     Shortest,
 }
 
@@ -57,8 +57,8 @@ impl Depth {
     }
 
     /// The policies to replay: the plain HPA at its own target first, then at others down to two
-    /// thirds of it; floors at risks around the default.
-    pub(super) fn policies(self, target: &ReplayTarget) -> Vec<ReplayPolicy> {
+    /// thirds of it; floors at risks around the default; seasonal rules for a load with so long a `past`.
+    pub(super) fn policies(self, target: &ReplayTarget, past: SignedDuration) -> Vec<ReplayPolicy> {
         let all = ReplayPolicy::frontier(target, Floors::by(ModelSet::Auto));
         let (plain, floors): (Vec<_>, Vec<_>) = all
             .into_iter()
@@ -70,6 +70,9 @@ impl Depth {
         );
         let around = default.unwrap_or(0).saturating_sub(risks / 2);
         chosen.extend(floors.into_iter().skip(around).take(risks));
+        let is_replayed = |rule: SeasonalRule| self != Self::Shortest || rule.is_plain();
+        let rules = ReplayPolicy::rules(past).into_iter();
+        chosen.extend(rules.filter(|policy| policy.rule().is_some_and(is_replayed)));
         chosen
     }
 
@@ -77,15 +80,15 @@ impl Depth {
     pub(super) fn told(self, loads: usize) -> Option<String> {
         let (targets, risks) = self.policies_of_each_kind();
         let risks = match risks {
-            1 => "one risk".to_owned(),
-            risks => format!("{risks} risks"),
+            1 => "one risk and two rules".to_owned(),
+            risks => format!("{risks} risks and six rules"),
         };
         let word = if loads == 1 { "load" } else { "loads" };
         (self != Self::Whole).then(|| {
             format!(
-                "{loads} {word}: only the last day of each is judged, at {targets} targets and \
+                "{loads} {word}: only the last day of each is judged, at {targets} targets, \
                  {risks}, with trees that have not learnt from the two days before; --depth whole \
-                 judges the last three days at 9 targets and 5 risks, and takes some seconds for \
+                 judges the last three days at 9 targets, 5 risks and six rules, and takes some seconds for \
                  each load"
             )
         })
@@ -122,8 +125,15 @@ mod tests {
             edges: Edges::default(),
             initial: None,
         };
-        for (loads, targets, risks) in [(40, 9, 5), (41, 5, 3), (120, 5, 3), (500, 3, 1)] {
-            let policies = Depth::of(loads).policies(&target);
+        let week = SignedDuration::from_hours(7 * 24);
+        for (loads, targets, risks, past, rules) in [
+            (40, 9, 5, week, 6),
+            (40, 9, 5, DAY, 3),
+            (41, 5, 3, week, 6),
+            (120, 5, 3, DAY / 2, 0),
+            (500, 3, 1, week, 2),
+        ] {
+            let policies = Depth::of(loads).policies(&target, past);
             let plain: Vec<f64> = policies
                 .iter()
                 .filter_map(|policy| match policy {
@@ -131,7 +141,10 @@ mod tests {
                     ReplayPolicy::Evenkeel(_) | ReplayPolicy::Rule(_) => None,
                 })
                 .collect();
-            assert_eq!((plain.len(), policies.len()), (targets, targets + risks));
+            assert_eq!(
+                (plain.len(), policies.len()),
+                (targets, targets + risks + rules)
+            );
             assert_eq!((plain[0], plain[targets - 1]), (60.0, 40.0), "{loads}");
             let default = |policy: &&ReplayPolicy| matches!(policy, ReplayPolicy::Evenkeel(floors) if floors.is_at_default_risk());
             assert_eq!(policies.iter().filter(default).count(), 1, "{loads}");

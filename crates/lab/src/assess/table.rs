@@ -5,18 +5,20 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 
 use super::report::Assessment;
-use super::target_report::{EvaluationReport, TargetReport};
+use super::target_report::{EvaluationReport, ScalingAdvice, TargetReport};
 use super::verdict::AssessVerdict;
-use crate::forecast::replay::report::{Ratios, percentage};
+use crate::forecast::replay::report::{Ratios, ReplayedSeries, percentage};
 use evenkeel_terminal::output::{Report, Style, fit_to_width, right};
 
-pub(super) const FIGURES: [&str; 8] = [
+pub(super) const FIGURES: [&str; 10] = [
+    "RECOMMENDED",
     "DAYS",
     "UNDER-PROV. s",
     "WITH FLOORS",
     "REPLICA-H",
     "WITH FLOORS",
     "AT EQUAL COST",
+    "BEST RULE",
     "AS SAFE AT",
     "HALF DAYS",
 ];
@@ -40,6 +42,11 @@ impl Report for Assessment {
         }
         for one in &self.targets {
             writeln!(to, "{}: {}.", style.emphasis(&one.full_name()), one.because)?;
+            if let Some(advice) = &one.recommended {
+                for line in advice.told().iter().chain(&advice.promql) {
+                    writeln!(to, "  {line}")?;
+                }
+            }
             for note in &one.notes {
                 writeln!(to, "  {note}")?;
             }
@@ -53,7 +60,7 @@ impl Report for Assessment {
 
 impl TargetReport {
     /// The cells below [`FIGURES`].
-    pub(super) fn figures(&self) -> [String; 8] {
+    pub(super) fn figures(&self) -> [String; 10] {
         let past = self
             .past
             .as_ref()
@@ -65,13 +72,17 @@ impl TargetReport {
         };
         let seconds = floors.map(|one| format!("{:.0}", one.floors.under_provisioned_seconds));
         let hours = floors.map(|one| format!("{:.1}", one.floors.replica_hours));
+        let rule = self.series.as_ref().and_then(ReplayedSeries::best_rule);
+        let rule = rule.map(|(rule, _)| rule.at_equal_replica_hours.map(Ratios::told));
         [
+            self.recommended.as_ref().map(ScalingAdvice::label),
             past,
             today(|one| one.today.under_provisioned_seconds, 0),
             seconds,
             today(|one| one.today.replica_hours, 1),
             hours,
             floors.map(|one| Ratios::told(one.at_equal_replica_hours)),
+            rule.flatten(),
             floors.map(|one| {
                 one.as_safe
                     .map_or("none".to_owned(), |one| percentage(one.target))

@@ -10,15 +10,14 @@ use evenkeel_sandbox::target_replay::{
     DailyFit, FitFunctions, Knowledge, ReplayLoad, ReplayOutcome, ReplayPoint, ReplayPolicy,
 };
 use evenkeel_scaling::counterfactual::TrialPods;
-use evenkeel_scaling::counterfactual::cost_benefit::{
-    CostBenefit, PlainRun, RunCosts, is_little, judge,
-};
+use evenkeel_scaling::counterfactual::cost_benefit::is_little;
 use evenkeel_scaling::tracker::fit_times::daily_hour;
 use evenkeel_units::count_as_f64;
 use jiff::SignedDuration;
 
 use super::candidate::{AssessCandidate, ForecastableLoad, NotForecastReason};
 use super::load_history::LoadPast;
+use super::recommendation::TargetJudgement;
 use super::replay_depth::Depth;
 use crate::forecast::grid;
 use crate::forecast::progress::Bar;
@@ -58,7 +57,7 @@ pub(super) enum AssessOutcome {
     TooLittle,
     /// The plain HPA was next to never under-provisioned.
     NothingToSave(Box<ReplayedSeries>),
-    Judged(Box<(ReplayedSeries, CostBenefit)>),
+    Judged(Box<(ReplayedSeries, TargetJudgement)>),
 }
 
 /// All HPAs with what comes of them, by replays of the wanted depth, or as their number allows.
@@ -127,7 +126,8 @@ fn replay(
         let replayed = replay_one(&entrant, policy, global, drawn && shown);
         (policy, replayed)
     };
-    let mut policies = depth.policies(&entrant.target).into_iter();
+    let policies = depth.policies(&entrant.target, entrant.load.past_length());
+    let mut policies = policies.into_iter();
     let own = policies.next().map(run)?;
     let judged = entrant
         .load
@@ -141,9 +141,9 @@ fn replay(
         ))));
     }
     let replayed: Vec<_> = [own].into_iter().chain(policies.map(run)).collect();
-    let worth = verdict(&replayed)?;
+    let judged = TargetJudgement::of(&replayed)?;
     let series = ReplayedSeries::of(&entrant, replayed, drawn);
-    Some(AssessOutcome::Judged(Box::new((series, worth))))
+    Some(AssessOutcome::Judged(Box::new((series, judged))))
 }
 
 /// The load as it is replayed; `None` where nothing is left to judge.
@@ -238,31 +238,6 @@ fn highest(points: &[ReplayPoint]) -> Vec<ReplayPoint> {
         }))
     });
     highest.collect()
-}
-
-/// The verdict by the floors of the default risk; `None` where these were not replayed.
-fn verdict(replayed: &[(ReplayPolicy, ReplayOutcome)]) -> Option<CostBenefit> {
-    let run = |replayed: &ReplayOutcome| RunCosts {
-        cost: replayed.cost,
-        parts: replayed.parts.clone(),
-    };
-    let plain = replayed
-        .iter()
-        .filter_map(|(policy, replayed)| match policy {
-            ReplayPolicy::Hpa { target } => Some(PlainRun {
-                target: target.get(),
-                run: run(replayed),
-            }),
-            ReplayPolicy::Evenkeel(_) | ReplayPolicy::Rule(_) => None,
-        });
-    let plain: Vec<_> = plain.collect();
-    let floors = replayed
-        .iter()
-        .find_map(|(policy, replayed)| match policy {
-            ReplayPolicy::Evenkeel(floors) if floors.is_at_default_risk() => Some(run(replayed)),
-            _ => None,
-        })?;
-    Some(judge(&plain, &floors))
 }
 
 #[cfg(test)]

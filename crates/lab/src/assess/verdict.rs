@@ -9,6 +9,7 @@ use evenkeel_units::{count_as_f64, words};
 use serde::Serialize;
 
 use super::load_history::LoadPast;
+use super::recommendation::{RecommendedWay, TargetJudgement};
 use super::target_replay::{AssessOutcome, LEAST_MINUTES};
 use crate::forecast::replay::report::{ReplayedSeries, percentage};
 
@@ -30,9 +31,9 @@ impl AssessVerdict {
             | AssessOutcome::NothingToSave(_) => Self::NotWorthEnabling,
             AssessOutcome::Unfit(_) => Self::NotForecast,
             AssessOutcome::TooLittle => Self::TooLittleData,
-            AssessOutcome::Judged(judged) => match judged.1.verdict {
-                WorthVerdict::Worth => Self::WorthEnabling,
-                WorthVerdict::Not(_) => Self::NotWorthEnabling,
+            AssessOutcome::Judged(judged) => match judged.1.recommended {
+                RecommendedWay::Floors => Self::WorthEnabling,
+                _ => Self::NotWorthEnabling,
             },
         }
     }
@@ -47,7 +48,10 @@ pub(super) fn reason(outcome: &AssessOutcome, past: Option<&LoadPast>) -> &'stat
             _ => "NoSeries",
         },
         AssessOutcome::NothingToSave(_) => CostBenefitObjection::NothingToSave.as_str(),
-        AssessOutcome::Judged(judged) => judged.1.verdict.reason(),
+        AssessOutcome::Judged(judged) => match judged.1.recommended {
+            RecommendedWay::SeasonalRule(_) => "SeasonalRule",
+            _ => judged.1.floors.verdict.reason(),
+        },
     }
 }
 
@@ -93,33 +97,60 @@ pub(super) fn share(series: &ReplayedSeries) -> String {
     format!("{:.2} %", 100.0 * under / seconds.max(1.0))
 }
 
-fn told(series: &ReplayedSeries, worth: &CostBenefit) -> String {
+fn told(series: &ReplayedSeries, judged: &TargetJudgement) -> String {
     let Some((today, floors)) = series.by_default() else {
         return String::new();
     };
     let (today, floors) = (today.cost(), floors.cost());
-    let rival = rival(worth, &today);
+    let told = match judged.recommended {
+        RecommendedWay::SeasonalRule(rule) => format!(
+            "the seasonal rule {rule} does as well as floors or better: {}",
+            difference(&today, &floors)
+        ),
+        _ => of_floors(series, &judged.floors, [&today, &floors]),
+    };
+    let shares = shares(judged);
+    [told]
+        .into_iter()
+        .chain(shares)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Floors and the best seasonal rule beside the plain HPA.
+fn shares(judged: &TargetJudgement) -> Option<String> {
+    let (rule, beside) = judged.rule.as_ref()?;
+    let share = beside.ratios?.under_provisioned;
+    let floors = judged.floors.ratios;
+    let floors = floors.map_or("too many replica-hours to compare".to_owned(), |ratios| {
+        format!("{:.2}", ratios.under_provisioned)
+    });
+    Some(format!(
+        "of the plain HPA's time under-provisioned at equal replica-hours, the best seasonal rule ({rule}) leaves \
+         {share:.2}, floors {floors}"
+    ))
+}
+
+/// The verdict on floors, from the costs of today's HPA and of floors.
+fn of_floors(series: &ReplayedSeries, worth: &CostBenefit, [today, floors]: [&Cost; 2]) -> String {
+    let rival = rival(worth, today);
+    let difference = difference(today, floors);
     match worth.verdict {
-        WorthVerdict::Worth => format!("{}; {rival}", difference(&today, &floors)),
+        WorthVerdict::Worth => format!("{difference}; {rival}"),
         WorthVerdict::Not(CostBenefitObjection::NothingToSave) => nothing_to_save(series),
         WorthVerdict::Not(CostBenefitObjection::LowerTarget) => format!(
-            "a lower target buys the same safety at the same cost or less: {}; {rival}",
-            difference(&today, &floors)
+            "a lower target buys the same safety at the same cost or less: {difference}; {rival}"
         ),
         WorthVerdict::Not(CostBenefitObjection::CostMore) => format!(
-            "floors cost more than the plain HPA at two thirds of its target: {}; {rival}",
-            difference(&today, &floors)
+            "floors cost more than the plain HPA at two thirds of its target: {difference}; {rival}"
         ),
         WorthVerdict::Not(CostBenefitObjection::Overload) => format!(
-            "floors leave more time overloaded than the plain HPA at the same cost: {}",
-            difference(&today, &floors)
+            "floors leave more time overloaded than the plain HPA at the same cost: {difference}"
         ),
         WorthVerdict::Not(CostBenefitObjection::PartsDisagree) => format!(
             "the result varies from day to day: floors were better in {} half days and worse in \
-             {}: {}",
-            worth.agreement.better,
-            worth.agreement.worse,
-            difference(&today, &floors)
+             {}: {difference}",
+            worth.agreement.better, worth.agreement.worse,
         ),
     }
 }

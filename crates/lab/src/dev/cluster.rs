@@ -279,7 +279,7 @@ impl DevCluster {
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
             .spawn(service_events::watch(self.client.clone(), timeline, events));
-        let plain = options.plain(self.machines.lags(), Ratio::ONE);
+        let plain = options.plain(self.machines.lags(), Ratio::ONE, None);
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks.spawn(baseline::run(
             plain,

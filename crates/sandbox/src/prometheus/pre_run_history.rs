@@ -39,7 +39,7 @@ impl PreRunHistory {
 
     /// The workloads that `wanted` accepts with the sums over their Pods `ago` before the run
     /// began, and the number of Pods.
-    pub(super) fn sums(
+    pub(crate) fn sums(
         &self,
         ago: SignedDuration,
         wanted: impl Fn(&ScenarioWorkload) -> bool,
@@ -56,7 +56,7 @@ impl PreRunHistory {
 
     /// Requests per second at a time of the scenario, before its run or in it; 0 for a workload
     /// without requests, or one that has not arrived.
-    pub(super) fn requests(&self, namespace: &str, name: &str, at: SignedDuration) -> f64 {
+    pub(crate) fn requests(&self, namespace: &str, name: &str, at: SignedDuration) -> f64 {
         let mut all = self.workloads.iter();
         let found = all.find(|one| one.namespace == namespace && one.name == name);
         let found = found.filter(|one| at.is_negative() || one.arrival <= at);

@@ -51,7 +51,8 @@ impl ReplayPolicy {
         SeasonalRule::within(past).map(Self::Rule).collect()
     }
 
-    pub(super) const fn rule(self) -> Option<SeasonalRule> {
+    #[must_use]
+    pub const fn rule(self) -> Option<SeasonalRule> {
         match self {
             Self::Rule(rule) => Some(rule),
             Self::Hpa { .. } | Self::Evenkeel(_) => None,

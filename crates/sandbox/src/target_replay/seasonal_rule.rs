@@ -4,15 +4,20 @@
 //! In PromQL, `max_over_time(load[30m:15s] offset 23h30m) or vector(0)`, for a week with `6d23h30m`. The HPA obeys the
 //! metric that asks for more replicas.
 
+use std::fmt;
+
 use evenkeel_forecast::RegularSeries;
 use evenkeel_units::words;
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 /// The part of the past that a rule looks at.
 const AHEAD: SignedDuration = SignedDuration::from_mins(30);
 
 words! {
     /// The time after which a load is expected to repeat.
+    #[derive(Serialize)]
+    #[serde(rename_all = "kebab-case")]
     pub enum Season {
         Yesterday = "yesterday",
         LastWeek = "last-week",
@@ -20,7 +25,7 @@ words! {
 }
 
 /// The highest load of this half hour a season ago, times a factor.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeasonalRule {
     pub season: Season,
     /// Multiplies the load.
@@ -34,6 +39,14 @@ impl Season {
             Self::LastWeek => SignedDuration::from_hours(7 * 24),
         }
     }
+
+    /// The offset of a window in PromQL that ends [`AHEAD`] after the season.
+    const fn offset(self) -> &'static str {
+        match self {
+            Self::Yesterday => "23h30m",
+            Self::LastWeek => "6d23h30m",
+        }
+    }
 }
 
 impl SeasonalRule {
@@ -41,11 +54,38 @@ impl SeasonalRule {
     const FACTORS: [f64; 3] = [0.9, 1.0, 1.1];
 
     /// The rules whose season is no longer than a past.
-    pub(super) fn within(past: SignedDuration) -> impl Iterator<Item = Self> {
+    pub fn within(past: SignedDuration) -> impl Iterator<Item = Self> {
         let known = Season::ALL
             .into_iter()
             .filter(move |one| one.length() <= past);
         known.flat_map(|season| Self::FACTORS.map(|factor| Self { season, factor }))
+    }
+
+    /// The highest `load` at the steps of the half hour that begins a season before `at`, times the factor.
+    pub(crate) fn highest(
+        self,
+        at: SignedDuration,
+        step: SignedDuration,
+        load: impl Fn(SignedDuration) -> f64,
+    ) -> f64 {
+        let begin = at - self.season.length();
+        let steps = std::iter::successors(Some(SignedDuration::ZERO), |ahead| Some(*ahead + step));
+        let loads = steps.take_while(|ahead| *ahead <= AHEAD);
+        let loads = loads.map(|ahead| load(begin + ahead));
+        loads.fold(0.0, f64::max) * self.factor
+    }
+
+    /// True if its load is not multiplied.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.factor.total_cmp(&1.0).is_eq()
+    }
+
+    /// The rule in PromQL, over a query for the load of all Pods.
+    #[must_use]
+    pub fn promql(self, load: &str) -> String {
+        let (offset, factor) = (self.season.offset(), self.factor);
+        format!("max_over_time(({load})[30m:15s] offset {offset}) * {factor:.1} or vector(0)")
     }
 
     /// The value of the metric at `now`, in the unit of `load`; 0 without a sample, as `or vector(0)` has it.
@@ -61,6 +101,14 @@ impl SeasonalRule {
         });
         let values = values.into_iter().flatten().copied().flatten();
         values.fold(0.0, f64::max) * self.factor
+    }
+}
+
+impl fmt::Display for SeasonalRule {
+    /// As in `last week x 1.1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let season = self.season.as_str().replace('-', " ");
+        write!(f, "{season} x {:.1}", self.factor)
     }
 }
 
@@ -96,6 +144,29 @@ mod tests {
         ] {
             let told = yesterday(&load, step, factor);
             assert!((told - expected).abs() < 1e-9, "{step} {told}");
+        }
+    }
+
+    #[test]
+    fn in_promql_it_is_what_users_write() {
+        let rule = |season| SeasonalRule {
+            season,
+            factor: 1.1,
+        };
+        for (season, label, promql) in [
+            (
+                Season::Yesterday,
+                "yesterday x 1.1",
+                "max_over_time((a + b)[30m:15s] offset 23h30m) * 1.1 or vector(0)",
+            ),
+            (
+                Season::LastWeek,
+                "last week x 1.1",
+                "max_over_time((a + b)[30m:15s] offset 6d23h30m) * 1.1 or vector(0)",
+            ),
+        ] {
+            assert_eq!(rule(season).to_string(), label);
+            assert_eq!(rule(season).promql("a + b"), promql);
         }
     }
 

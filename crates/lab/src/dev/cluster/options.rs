@@ -11,6 +11,7 @@ use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::prometheus::{Behaviour, PreRunHistory};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::{Fault, FaultKind};
+use evenkeel_sandbox::target_replay::SeasonalRule;
 use evenkeel_sandbox::{Timeline, baseline, prometheus};
 use evenkeel_units::Ratio;
 use jiff::{SignedDuration, Timestamp};
@@ -95,8 +96,8 @@ impl DevClusterOptions {
 
     /// A run of the same seed without Evenkeel, in virtual time, with the run's control-plane lags
     /// and lost nodes, and without faults of metrics and API server. Its HPAs aim at a share of
-    /// their own targets.
-    pub fn plain(&self, lags: Lags, target_share: Ratio) -> Baseline {
+    /// their own targets, and follow a seasonal rule if one is given.
+    pub fn plain(&self, lags: Lags, target_share: Ratio, rule: Option<SeasonalRule>) -> Baseline {
         let lost = self
             .faults
             .iter()
@@ -107,6 +108,7 @@ impl DevClusterOptions {
             line: self.line,
             lags,
             target_share,
+            rule,
             losses: lost.map(|fault| (fault.from, fault.until)).collect(),
         })
     }

@@ -1,5 +1,6 @@
 //! The frontier of each series as a chart, and the judged time below it where it was asked for.
 
+use evenkeel_sandbox::target_replay::Season;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -41,13 +42,16 @@ pub(crate) fn frontier(one: &ReplayedSeries) -> Scatter {
         side: LabelSide::Below,
         points: points(one, of),
     };
-    let rules = [("yesterday", Colour::Green), ("last-week", Colour::Purple)];
+    let rules = [
+        (Season::Yesterday, Colour::Green),
+        (Season::LastWeek, Colour::Purple),
+    ];
     let rules = rules.into_iter().map(|(season, colour)| ScatterLine {
         colour,
         stroke: Stroke::Dotted,
         ..line(
-            format!("seasonal rule: {}", season.replace('-', " ")),
-            &|policy| policy.season == Some(season),
+            format!("seasonal rule: {}", season.as_str().replace('-', " ")),
+            &|policy| policy.rule.is_some_and(|rule| rule.season == season),
         )
     });
     let lines = [
@@ -86,8 +90,8 @@ fn points(one: &ReplayedSeries, of: &dyn Fn(&PolicyCost) -> bool) -> Vec<Scatter
             x: one.replica_hours,
             y: one.under_provisioned_seconds,
             label: one
-                .factor
-                .map_or_else(|| one.label(), |factor| format!("x {factor:.1}")),
+                .rule
+                .map_or_else(|| one.label(), |rule| format!("x {:.1}", rule.factor)),
         })
         .collect();
     // Joined from left to right, those of floors too.

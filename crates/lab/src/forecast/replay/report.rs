@@ -3,7 +3,7 @@
 use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::ScaleDown;
 use evenkeel_sandbox::target_replay;
-use evenkeel_sandbox::target_replay::{ReplayOutcome, ReplayPolicy};
+use evenkeel_sandbox::target_replay::{ReplayOutcome, ReplayPolicy, SeasonalRule};
 use evenkeel_scaling::counterfactual::pareto_frontier::{
     Cost, CostRatios, FrontierComparison, FrontierPosition, ParetoFrontier, mean_cost, mean_ratios,
 };
@@ -64,11 +64,8 @@ pub(crate) struct PolicyCost {
     /// When floors go down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down: Option<&'static str>,
-    /// The season that a rule looks back, and the factor of its load.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub season: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub factor: Option<f64>,
+    #[serde(flatten)]
+    pub rule: Option<SeasonalRule>,
     pub under_provisioned_seconds: f64,
     pub overloaded_seconds: f64,
     pub replica_hours: f64,
@@ -166,8 +163,8 @@ impl ReplayedSeries {
     }
 
     /// The seasonal rule with the least time under-provisioned at equal replica-hours, with its share.
-    pub(super) fn best_rule(&self) -> Option<(&PolicyCost, f64)> {
-        let rules = self.policies.iter().filter(|one| one.season.is_some());
+    pub(crate) fn best_rule(&self) -> Option<(&PolicyCost, f64)> {
+        let rules = self.policies.iter().filter(|one| one.rule.is_some());
         let compared = rules.filter_map(|one| Some((one, one.ratios()?.under_provisioned)));
         compared.min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
@@ -222,10 +219,10 @@ impl Mean {
 
 impl PolicyCost {
     fn of(policy: ReplayPolicy, cost: Cost) -> Self {
-        let (name, target, floors, rule) = match policy {
-            ReplayPolicy::Hpa { target } => ("hpa", Some(target.get()), None, None),
-            ReplayPolicy::Evenkeel(floors) => ("evenkeel", None, Some(floors), None),
-            ReplayPolicy::Rule(rule) => ("rule", None, None, Some(rule)),
+        let (name, target, floors) = match policy {
+            ReplayPolicy::Hpa { target } => ("hpa", Some(target.get()), None),
+            ReplayPolicy::Evenkeel(floors) => ("evenkeel", None, Some(floors)),
+            ReplayPolicy::Rule(_) => ("rule", None, None),
         };
         let scale_down = floors.map(|floors| floors.scale_down);
         Self {
@@ -233,8 +230,7 @@ impl PolicyCost {
             target,
             risk: floors.map(|floors| floors.risk.get()),
             scale_down: scale_down.map(ScaleDown::as_str),
-            season: rule.map(|rule| rule.season.as_str()),
-            factor: rule.map(|rule| rule.factor),
+            rule: policy.rule(),
             under_provisioned_seconds: cost.under_provisioned_seconds,
             overloaded_seconds: cost.overloaded_seconds,
             replica_hours: cost.replica_hours,
@@ -295,8 +291,8 @@ impl PolicyCost {
 
     /// The target, the risk, or the season of a rule with its factor.
     pub(crate) fn label(&self) -> String {
-        if let Some((season, factor)) = self.season.zip(self.factor) {
-            return format!("{} x {factor:.1}", season.replace('-', " "));
+        if let Some(rule) = self.rule {
+            return rule.to_string();
         }
         match (self.target, self.risk.map(Risk::new)) {
             (Some(target), _) => percentage(target),

@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_metrics::series_query::{LabelledSeries, SeriesPoint};
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod_names;
 use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_units::Resource;
 use jiff::{SignedDuration, Timestamp};
@@ -12,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::answer;
 use super::answer::PromLabels;
 use super::grid::Grid;
-use super::label_matchers::{LabelMatchers, any_of, quoted};
+use super::label_matchers::{LabelMatchers, any_of, literal, quoted};
 use super::range::{Aggregate, Workloads, by_workload};
 use super::selectors::with_matcher;
 use super::source::PrometheusSource;
@@ -135,7 +137,8 @@ impl PrometheusSource {
         if let PodSelection::Sum(names) = pods
             && self.built_in[resource].is_none()
         {
-            text = of_pods(&text, names);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            text = of_pods(&text, &any_of(&names));
         }
         if *ready_only {
             text = self.while_ready(&text, namespace);
@@ -145,6 +148,26 @@ impl PrometheusSource {
             PodSelection::Sum(_) => format!("sum by (namespace) ({text})"),
             PodSelection::Workload(_) => by_workload(Aggregate::Sum, &text, &workloads),
         })
+    }
+
+    /// The query for the use of all Pods that have been of a workload, by their names; `None` if the resource is not
+    /// measured.
+    pub fn workload_query(&self, resource: Resource, workload: &WorkloadName) -> Option<String> {
+        let (kind, name) = workload.workload.split_once('/')?;
+        let ending = if kind == Kind::StatefulSet.as_str() {
+            pod_names::STATEFUL_SET
+        } else {
+            pod_names::DEPLOYMENT
+        };
+        let pods = format!("{}{ending}", literal(name));
+        let namespace = &workload.namespace;
+        let text = if self.built_in[resource].is_some() {
+            let one = LabelMatchers::default().equal("namespace", namespace);
+            self.pods_text(resource, &one.matching("pod", &pods).to_string())?
+        } else {
+            of_pods(&within(&self.pods_text(resource, "")?, namespace), &pods)
+        };
+        Some(format!("sum({text})"))
     }
 
     /// The result of `pods` by Pod, at the times at which kube-state-metrics reports it as ready.
@@ -301,9 +324,9 @@ fn within(query: &str, namespace: &str) -> String {
     )
 }
 
-fn of_pods(query: &str, names: &[String]) -> String {
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let expression = quoted(&any_of(&names));
+/// The result of a query for the Pods whose names match a regular expression.
+fn of_pods(query: &str, expression: &str) -> String {
+    let expression = quoted(expression);
     format!(
         r#"(label_replace({query}, "is_asked", "1", "pod", {expression}) and on (is_asked) label_replace(vector(1), "is_asked", "1", "", ""))"#
     )

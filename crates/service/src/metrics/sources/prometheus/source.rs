@@ -84,7 +84,7 @@ impl PrometheusSource {
     }
 
     /// The query of a target with window and matchers in their places.
-    pub(super) fn filled(&self, promql: &str) -> String {
+    pub fn filled(&self, promql: &str) -> String {
         self.matchers.fill(queries::windowed(promql, self.window))
     }
 
