@@ -56,7 +56,7 @@ struct FieldArgs {
     #[arg(long, value_name = "RATIO")]
     headroom: Option<String>,
 
-    /// Source of measurements: prometheus, metrics-api, replay or none [metrics.source]
+    /// Source of measurements: prometheus, metrics-api or none [metrics.source]
     #[arg(long, value_name = "SOURCE")]
     metrics_source: Option<String>,
 

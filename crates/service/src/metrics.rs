@@ -1,10 +1,6 @@
-//! Sources of the measured load of nodes and Pods: Prometheus, the metrics API of the
-//! cluster, or nowhere.
-//!
-//! A source answers a few queries of one kind, "what was used, as of when", each for all nodes or
-//! all Pods at once; it decides nothing. They are asked in rounds in the background, and each answer
-//! is kept in memory with its age, so that no request ever waits for the network. What a source
-//! could not tell is absent, never zero, and stands in the round's reports with a reason.
+//! Measured load of nodes and Pods. A source ([`sources`]) answers queries for all nodes or all
+//! Pods at once, in the background. Each answer is kept with its age, so no request waits for the
+//! network. A missing value is absent, never zero; the round's report has the reason.
 
 mod access;
 mod answer;
