@@ -1,10 +1,9 @@
-//! The verdict on floors for a target: worth their cost or not, by the replayed costs of its last
-//! days.
+//! The verdict on a candidate for scaling a target, floors or a seasonal rule: worth its cost or not, by the replayed
+//! costs of the last days.
 //!
-//! Floors run at the target's default risk. They are compared with the plain HPA at as many
-//! replica-hours ([`ParetoFrontier`]), because a lower target buys safety too. They are worth it if
-//! they leave clearly fewer seconds under-provisioned and no more seconds overloaded, in more parts
-//! of the days than not.
+//! A candidate is compared with the plain HPA at as many replica-hours ([`ParetoFrontier`]), because a lower target buys
+//! safety too. It is worth it if it leaves clearly fewer seconds under-provisioned and no more seconds overloaded, in
+//! more parts of the days than not.
 
 use evenkeel_units::{count_as_f64, words};
 
@@ -13,12 +12,12 @@ use super::pareto_frontier::{Cost, CostRatios, FrontierPosition, ParetoFrontier}
 
 /// The share of the time under-provisioned up to which nothing is to be saved: a minute and a half a day.
 pub(crate) const LITTLE: f64 = 0.001;
-/// The share of the seconds under-provisioned of the plain HPA from which on floors are not worth enabling. Those that
-/// are enabled act up to a larger one ([`Trust`](evenkeel_forecast::Trust)).
-const WORTH_ENABLING: f64 = 0.9;
-/// The same for seconds overloaded, of which they may not have clearly more.
+/// The share of the plain HPA's seconds under-provisioned above which a candidate is not worth enabling. Floors that are
+/// enabled act up to a larger one ([`Trust`](evenkeel_forecast::Trust)).
+pub const WORTH_ENABLING: f64 = 0.9;
+/// The same for seconds overloaded, of which a candidate may not have clearly more.
 const OVERLOADS: f64 = 1.1;
-/// Parts within this of 1 speak neither for floors nor against them.
+/// Parts within this of 1 speak neither for a candidate nor against it.
 const EVEN: f64 = 0.05;
 
 /// One way of scaling on the judged days.
@@ -38,14 +37,14 @@ pub struct PlainRun {
     pub run: RunCosts,
 }
 
-/// The verdict on a target.
+/// The verdict on a candidate, with the figures that it rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostBenefit {
     pub verdict: CostBenefitVerdict,
-    /// Floors beside the plain HPA at as many replica-hours; `None` where they have more than it has at
-    /// its lowest target.
+    /// The candidate beside the plain HPA at as many replica-hours; `None` if it has more than the plain HPA at its
+    /// lowest target.
     pub ratios: Option<CostRatios>,
-    /// The highest target at which the plain HPA is as safe as floors; `None` where it is at none.
+    /// The highest target at which the plain HPA is as safe as the candidate; `None` if it is at none.
     pub as_safe: Option<LowerTarget>,
     pub agreement: Agreement,
 }
@@ -57,17 +56,17 @@ pub enum CostBenefitVerdict {
 }
 
 words! {
-    /// The objection to floors.
+    /// The objection to a candidate.
     pub enum CostBenefitObjection {
         /// The plain HPA leaves hardly any time under-provisioned.
         NothingToSave = "NothingToSave",
-        /// They have more replica-hours than the plain HPA at its lowest target.
+        /// It has more replica-hours than the plain HPA at its lowest target.
         CostMore = "CostMore",
         /// The plain HPA with a lower target is about as safe at the same cost, or safer.
         LowerTarget = "LowerTarget",
-        /// They leave more time overloaded.
+        /// It leaves more time overloaded.
         Overload = "Overload",
-        /// They are better in the sum, and not in more parts of the days than they are worse in.
+        /// It is better in the sum, and not in more parts of the days than it is worse in.
         PartsDisagree = "PartsDisagree",
     }
 }
@@ -90,10 +89,10 @@ pub struct LowerTarget {
     pub cost: Cost,
 }
 
-/// The parts of the days by what they say of floors.
+/// The parts of the days by what they say of a candidate.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Agreement {
-    /// The parts in which floors were better than the plain HPA at as many replica-hours.
+    /// The parts in which the candidate was better than the plain HPA at as many replica-hours.
     pub better: usize,
     pub worse: usize,
     /// The others: without a second under-provisioned on either side, or not to be compared.
@@ -107,15 +106,15 @@ pub fn is_little(cost: &Cost, judged_seconds: f64) -> bool {
     cost.under_provisioned_seconds <= LITTLE * judged_seconds
 }
 
-/// The verdict on floors at the default risk beside the plain HPA at several targets. Without any run of
-/// the plain HPA nothing can be said for floors.
-pub fn judge(plain: &[PlainRun], floors: &RunCosts) -> CostBenefit {
+/// The verdict on a candidate beside the plain HPA at several targets. Without any run of the plain HPA nothing can be
+/// said for a candidate.
+pub fn judge(plain: &[PlainRun], candidate: &RunCosts) -> CostBenefit {
     let frontier = |of: &dyn Fn(&RunCosts) -> Option<Cost>| {
         ParetoFrontier::new(plain.iter().filter_map(|one| of(&one.run)).collect())
     };
     let whole = frontier(&|run| Some(run.cost));
-    let compared = whole.map(|frontier| frontier.compare(&floors.cost));
-    let parts = floors.parts.iter().enumerate().map(|(index, cost)| {
+    let compared = whole.map(|frontier| frontier.compare(&candidate.cost));
+    let parts = candidate.parts.iter().enumerate().map(|(index, cost)| {
         let frontier = frontier(&|run| run.parts.get(index).copied())?;
         frontier.compare(cost).ratios
     });
@@ -126,7 +125,7 @@ pub fn judge(plain: &[PlainRun], floors: &RunCosts) -> CostBenefit {
     CostBenefit {
         verdict,
         ratios,
-        as_safe: as_safe(plain, &floors.cost),
+        as_safe: as_safe(plain, &candidate.cost),
         agreement,
     }
 }
@@ -160,11 +159,11 @@ fn verdict(ratios: Option<CostRatios>, agreement: &Agreement) -> CostBenefitVerd
     }
 }
 
-/// The highest target at which the plain HPA has no more seconds under-provisioned than `floors`.
-fn as_safe(plain: &[PlainRun], floors: &Cost) -> Option<LowerTarget> {
-    let safe = plain
-        .iter()
-        .filter(|one| one.run.cost.under_provisioned_seconds <= floors.under_provisioned_seconds);
+/// The highest target at which the plain HPA has no more seconds under-provisioned than `candidate`.
+fn as_safe(plain: &[PlainRun], candidate: &Cost) -> Option<LowerTarget> {
+    let safe = plain.iter().filter(|one| {
+        one.run.cost.under_provisioned_seconds <= candidate.under_provisioned_seconds
+    });
     let highest = safe.max_by(|a, b| a.target.total_cmp(&b.target))?;
     Some(LowerTarget {
         target: highest.target,
@@ -194,7 +193,7 @@ impl Agreement {
         agreement
     }
 
-    /// The share of the parts that say something in which floors were better; `None` where none does.
+    /// The share of the parts that say something in which the candidate was better; `None` where none does.
     pub fn share(&self) -> Option<f64> {
         let told = self.better + self.worse;
         (told > 0).then(|| count_as_f64(self.better) / count_as_f64(told))
