@@ -234,7 +234,7 @@ impl ScalingAdvice {
     fn of(way: RecommendedWay, load: &ForecastableLoad) -> Self {
         let capacity = load.target.capacity;
         let (target, rule) = match way {
-            RecommendedWay::LowerTarget(target) => (Some(target), None),
+            RecommendedWay::LowerTarget(lower) => (Some(lower.target), None),
             RecommendedWay::SeasonalRule(rule) => (None, Some(rule)),
             RecommendedWay::Floors | RecommendedWay::Unchanged => (None, None),
         };

@@ -9,7 +9,7 @@ use evenkeel_units::{count_as_f64, words};
 use serde::Serialize;
 
 use super::load_history::LoadPast;
-use super::recommendation::{RecommendedWay, TargetJudgement};
+use super::recommendation::{RecommendedWay, RuleJudgement, TargetJudgement};
 use super::target_replay::{AssessOutcome, LEAST_MINUTES};
 use crate::forecast::replay::report::{ReplayedSeries, percentage};
 
@@ -103,32 +103,50 @@ fn told(series: &ReplayedSeries, judged: &TargetJudgement) -> String {
     };
     let (today, floors) = (today.cost(), floors.cost());
     let told = match judged.recommended {
-        RecommendedWay::SeasonalRule(rule) => format!(
-            "the seasonal rule {rule} does as well as floors or better: {}",
-            difference(&today, &floors)
-        ),
+        RecommendedWay::SeasonalRule(rule) => {
+            let cost = judged.rule.as_ref().map_or(floors, |one| one.cost);
+            of_rival(
+                &format!("the seasonal rule {rule}"),
+                &cost,
+                [&today, &floors],
+            )
+        }
+        RecommendedWay::LowerTarget(lower) => {
+            let rival = format!("the plain HPA at a target of {}", percentage(lower.target));
+            of_rival(&rival, &lower.cost, [&today, &floors])
+        }
         _ => of_floors(series, &judged.floors, [&today, &floors]),
     };
-    let shares = shares(judged);
-    [told]
-        .into_iter()
-        .chain(shares)
-        .collect::<Vec<_>>()
-        .join("; ")
+    let shares = judged.rule.as_ref().map(|one| shares(one, &judged.floors));
+    let sentences: Vec<_> = [told].into_iter().chain(shares).collect();
+    sentences.join(". ")
 }
 
 /// Floors and the best seasonal rule beside the plain HPA.
-fn shares(judged: &TargetJudgement) -> Option<String> {
-    let (rule, beside) = judged.rule.as_ref()?;
-    let share = beside.ratios?.under_provisioned;
-    let floors = judged.floors.ratios;
-    let floors = floors.map_or("too many replica-hours to compare".to_owned(), |ratios| {
-        format!("{:.2}", ratios.under_provisioned)
-    });
-    Some(format!(
-        "of the plain HPA's time under-provisioned at equal replica-hours, the best seasonal rule ({rule}) leaves \
-         {share:.2}, floors {floors}"
-    ))
+fn shares(best: &RuleJudgement, floors: &CostBenefit) -> String {
+    let RuleJudgement { rule, share, .. } = best;
+    let floors = floors
+        .ratios
+        .map_or("cost too much to compare".to_owned(), |ratios| {
+            format!("{:.2}", ratios.under_provisioned)
+        });
+    format!(
+        "Under-provisioned time relative to the plain HPA at equal replica-hours: best rule ({rule}) {share:.2}, \
+         floors {floors}"
+    )
+}
+
+/// A recommended rival, from its cost and those of today's HPA and of floors.
+fn of_rival(rival: &str, cost: &Cost, [today, floors]: [&Cost; 2]) -> String {
+    format!(
+        "{rival} leaves {:.0} s under-provisioned instead of {:.0} s, for {} replica-hours; floors leave {:.0} s, \
+         for {}",
+        cost.under_provisioned_seconds,
+        today.under_provisioned_seconds,
+        more(today, cost),
+        floors.under_provisioned_seconds,
+        more(today, floors)
+    )
 }
 
 /// The verdict on floors, from the costs of today's HPA and of floors.
