@@ -8,6 +8,7 @@ use std::process::Command;
 
 use evenkeel_apiserver::ApiServer;
 use evenkeel_clock::{self as clock, Clock};
+use evenkeel_sandbox::target_replay::{Season, SeasonalRule};
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use serde_json::{Value, json};
@@ -297,8 +298,8 @@ fn follows_yesterday(target: &Value) {
         "{told}"
     );
     let promql = told["promql"].as_str().unwrap();
-    assert!(promql.starts_with("max_over_time((sum("), "{promql}");
-    let end = ")[30m:15s] offset 23h30m) * 1.0 or vector(0)";
+    assert!(promql.starts_with("sum(max_over_time((sum("), "{promql}");
+    let end = ")[30m:15s] offset 23h30m)) * 1.0 or vector(0)";
     assert!(promql.ends_with(end), "{promql}");
 }
 
@@ -328,7 +329,7 @@ fn told_on_a_page(page: &str) {
     let pictures = page.matches("what safety costs</title>");
     assert_eq!(pictures.count(), 1, "one of what was replayed");
     assert!(page.contains("&lt;img src=x&gt;"), "{page}");
-    assert!(page.contains("<pre>max_over_time((sum("), "{page}");
+    assert!(page.contains("<pre>sum(max_over_time((sum("), "{page}");
     for foreign in ["<script", "<img", "<link", "src=\"", "@import", "url("] {
         assert!(!page.contains(foreign), "{foreign}");
     }
@@ -489,6 +490,14 @@ fn a_real_prometheus_with_a_month_of_series_is_asked() {
         let promql = target(&report, "web")["recommended"]["promql"].clone();
         let answer = prometheus.query(promql.as_str().unwrap(), END);
         assert!((answer - 1.2).abs() < 0.05, "{promql} {answer}");
+        // A load of several series with labels is one series.
+        let load = "rate(container_cpu_usage_seconds_total{pod=~\"web-.*\"}[2m])";
+        let rule = SeasonalRule {
+            season: Season::Yesterday,
+            factor: 1.0,
+        };
+        let answer = prometheus.query(&rule.promql(load), END);
+        assert!((answer - 1.2).abs() < 0.05, "{load} {answer}");
     });
 }
 

@@ -22,7 +22,7 @@ use evenkeel_scaling::targets::signal_query::{SignalQuerySource, tells_of_the_pa
 use evenkeel_scaling::targets::target_objects::TargetObjects;
 use evenkeel_scaling::tracker::ScaledSignal;
 use evenkeel_service::config::Config;
-use evenkeel_service::metrics::prometheus::PrometheusSource;
+use evenkeel_service::metrics::prometheus::{PrometheusSource, without_comments};
 use evenkeel_units::Resource;
 use jiff::{SignedDuration, Timestamp};
 
@@ -62,12 +62,13 @@ pub(super) enum PastQuestion {
 }
 
 impl PastQuestion {
-    /// The PromQL of the load of all Pods; `None` if the resource is not measured.
+    /// The PromQL of the load of all Pods, without comments; `None` if the resource is not measured.
     pub(super) fn promql(&self, resource: Resource, source: &PrometheusSource) -> Option<String> {
-        match self {
-            Self::Workload(name) => source.workload_query(resource, name),
-            Self::Query(query) => Some(source.filled(query)),
-        }
+        let promql = match self {
+            Self::Workload(name) => source.workload_query(resource, name)?,
+            Self::Query(query) => source.filled(query),
+        };
+        Some(without_comments(&promql))
     }
 }
 

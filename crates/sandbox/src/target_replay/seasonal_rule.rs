@@ -1,8 +1,8 @@
 //! A seasonal rule, as users write it in one line of PromQL: a second metric of an HPA with the highest load of the
 //! coming half hour, as it was one day or one week ago.
 //!
-//! In PromQL, `max_over_time(load[30m:15s] offset 23h30m) or vector(0)`, for a week with `6d23h30m`. The HPA obeys the
-//! metric that asks for more replicas.
+//! In PromQL, `sum(max_over_time(load[30m:15s] offset 23h30m)) or vector(0)`, for a week with `6d23h30m`. The sum
+//! drops the labels of the load, so that there is one series. The HPA obeys the metric that asks for more replicas.
 
 use std::fmt;
 
@@ -85,7 +85,7 @@ impl SeasonalRule {
     #[must_use]
     pub fn promql(self, load: &str) -> String {
         let (offset, factor) = (self.season.offset(), self.factor);
-        format!("max_over_time(({load})[30m:15s] offset {offset}) * {factor:.1} or vector(0)")
+        format!("sum(max_over_time(({load})[30m:15s] offset {offset})) * {factor:.1} or vector(0)")
     }
 
     /// The value of the metric at `now`, in the unit of `load`; 0 without a sample, as `or vector(0)` has it.
@@ -157,12 +157,12 @@ mod tests {
             (
                 Season::Yesterday,
                 "yesterday x 1.1",
-                "max_over_time((a + b)[30m:15s] offset 23h30m) * 1.1 or vector(0)",
+                "sum(max_over_time((a + b)[30m:15s] offset 23h30m)) * 1.1 or vector(0)",
             ),
             (
                 Season::LastWeek,
                 "last week x 1.1",
-                "max_over_time((a + b)[30m:15s] offset 6d23h30m) * 1.1 or vector(0)",
+                "sum(max_over_time((a + b)[30m:15s] offset 6d23h30m)) * 1.1 or vector(0)",
             ),
         ] {
             assert_eq!(rule(season).to_string(), label);

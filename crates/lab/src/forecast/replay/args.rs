@@ -33,8 +33,8 @@ The models learn from the samples before --count-from, and costs count from ther
 Evenkeel's floors at risks of 0.1, 0.5, 1, 2 and 5 %, the plain HPA at nine targets from its own
 down to two thirds of it, and seasonal rules. A seasonal rule is a second metric of the HPA: the
 highest load of the half hour that begins now, as it was yesterday or last week, times 0.9, 1.0 or
-1.1. In PromQL it is max_over_time(load[30m:15s] offset 23h30m) or vector(0), with 6d23h30m for
-last week. It reads the values of the grid, noise included, and needs a whole day or week of
+1.1. In PromQL it is sum(max_over_time(load[30m:15s] offset 23h30m)) or vector(0), with 6d23h30m
+for last week. It reads the values of the grid, noise included, and needs a whole day or week of
 samples before --count-from.
 
 Under-provisioned: the ready Pods carry more than 1.1 times the target, beyond the HPA's

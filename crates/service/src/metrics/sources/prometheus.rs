@@ -33,7 +33,7 @@ pub use matchers::{ExporterMatchers, Matchers, MatchersError};
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries, QueryTimeError};
 pub use range::{WorkloadSums, Workloads, settled_by_workload};
-pub use selectors::{reads_series, series_names};
+pub use selectors::{reads_series, series_names, without_comments};
 pub use series::{PodSelection, PodsAsked, PromSeriesError, SeriesTimes};
 pub use settings::Settings;
 pub use source::PrometheusSource;

@@ -88,6 +88,23 @@ pub fn reads_series(promql: &str) -> bool {
     !selectors(promql).spans.is_empty()
 }
 
+/// The expression without its comments, so that it may stand on one line.
+pub fn without_comments(promql: &str) -> String {
+    let (mut text, mut rest) = (String::with_capacity(promql.len()), promql);
+    while let Some(first) = rest.chars().next() {
+        let (kept, length) = match first {
+            '"' | '\'' | '`' => (true, quoted(rest, first)),
+            '#' => (false, rest.find('\n').unwrap_or(rest.len())),
+            c => (true, c.len_utf8()),
+        };
+        let (part, after) = rest.split_at(length);
+        text.push_str(if kept { part } else { "" });
+        rest = after;
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
 /// The expression with `matcher` in every selector that `needs` it.
 pub(super) fn with_matcher(promql: &str, matcher: &str, needs: impl Fn(&str) -> bool) -> String {
     let (mut text, mut at) = (String::with_capacity(promql.len()), 0);
@@ -263,11 +280,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn comments_are_dropped_and_strings_that_look_like_them_stay() {
+        for (promql, expected) in [
+            ("a # b\n+ c # d", "a \n+ c"),
+            ("# b\na", "\na"),
+            (
+                r##"a{b="#1", c='\'#', d=`\`}"##,
+                r##"a{b="#1", c='\'#', d=`\`}"##,
+            ),
+            ("a{b=\"#\", # c\"\n d=\"e\"}", "a{b=\"#\", \n d=\"e\"}"),
+            ("#", ""),
+        ] {
+            assert_eq!(without_comments(promql), expected, "{promql}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_is_read_to_its_end(text in r#"[a-z_{}()\[\]"'`\\#$ ,=0-9é]{0,60}"#) {
             let _ = selectors(&text);
             assert_eq!(with_matcher(&text, "k", |_| false), text);
+            let _ = without_comments(&text);
         }
     }
 }
