@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use crate::prometheus::PreRunHistory;
 use crate::scenario::{ScaleBy, ScenarioHpa, ScenarioWorkload};
 use crate::target_replay::SeasonalRule;
-use crate::{autoscaler, expected_load};
+use crate::{autoscaler, seasonal_metric};
 
 /// The load of a workload changes little within it.
 const STEP: SignedDuration = SignedDuration::from_mins(1);
@@ -24,7 +24,7 @@ impl WorkloadRule {
             ScaleBy::Cpu(share) => workload.demand[Resource::Cpu].as_f64() * share.get(),
             ScaleBy::Requests(requests) => f64::from(requests) * 1000.0,
         };
-        expected_load::metric(i64_ceil(of_pod))
+        seasonal_metric::metric(i64_ceil(of_pod))
     }
 
     /// Sets the value of the metric at a time of the run.
@@ -36,7 +36,7 @@ impl WorkloadRule {
     ) {
         let load = |at| self.load(workload, scale.by, at);
         let expected = self.rule.highest(at, STEP, load);
-        expected_load::set(readings, autoscaler::date(at), i64_ceil(expected));
+        seasonal_metric::set(readings, autoscaler::date(at), i64_ceil(expected));
     }
 
     /// The load of all Pods at a time of the run or before it, in thousandths of cores or requests per second.

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::ScaledPods;
 use super::amounts::milli;
-use crate::{autoscaler, expected_load};
+use crate::{autoscaler, seasonal_metric};
 
 impl ScaledPods {
     /// Adds the metric to the HPA, with the target load of one Pod as its `averageValue`.
@@ -12,13 +12,13 @@ impl ScaledPods {
         let capacity = self.target.capacity;
         let of_pod = capacity.request() * capacity.target();
         let of_pod = milli(self.target.resource, of_pod);
-        self.autoscaler.add_metric(expected_load::metric(of_pod));
+        self.autoscaler.add_metric(seasonal_metric::metric(of_pod));
     }
 
     /// The value of the metric at `at`, in the unit of the load.
     pub(in crate::target_replay) fn take_rule(&mut self, at: SignedDuration, load: f64) {
         let date = autoscaler::date(self.begin.saturating_add(at));
         let value = milli(self.target.resource, load);
-        expected_load::set(&mut self.seen.readings, date, value);
+        seasonal_metric::set(&mut self.seen.readings, date, value);
     }
 }

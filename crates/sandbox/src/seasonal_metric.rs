@@ -8,10 +8,10 @@ use evenkeel_metrics::signal::{MetricIdentifier, MetricTarget, Signal};
 use jiff::Timestamp;
 
 /// Name of the metric.
-const EXPECTED: &str = "expected_load";
+const SEASONAL_METRIC: &str = "seasonal_metric";
 
 fn signal() -> Signal {
-    Signal::External(MetricIdentifier::named(EXPECTED))
+    Signal::External(MetricIdentifier::named(SEASONAL_METRIC))
 }
 
 /// The metric, with the target load of one Pod.
