@@ -9,6 +9,7 @@ mod load_history;
 mod recommendation;
 mod replay_depth;
 mod report;
+mod scaling_advice;
 mod table;
 mod target_replay;
 mod target_report;

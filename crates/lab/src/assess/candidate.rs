@@ -49,6 +49,8 @@ pub(super) struct ForecastableLoad {
     pub promql: Option<String>,
     /// The workload as the replay has it.
     pub target: target_replay::ReplayTarget,
+    /// True if a query in an annotation names the load, and the HPA has no such metric.
+    pub only_here: bool,
     /// True where the start-up was read off its Pods.
     pub start_up_is_measured: bool,
     /// The parts of the target that the replay leaves out.
@@ -232,6 +234,7 @@ fn load(
         past,
         promql: None,
         target: replayed(scaled, bounds, start_up),
+        only_here: scaled.only_here,
         start_up_is_measured,
     })
 }

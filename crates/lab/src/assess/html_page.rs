@@ -126,8 +126,8 @@ impl AssessHtmlPage {
             escaped(&sentence(&one.because))
         ));
         if let Some(advice) = &one.recommended {
-            if let Some(told) = advice.told() {
-                self.put(format_args!("<p>{}</p>\n", escaped(&told)));
+            if let Some(told) = &advice.told {
+                self.put(format_args!("<p>{}</p>\n", escaped(told)));
             }
             if let Some(promql) = &advice.promql {
                 self.put(format_args!("<pre>{}</pre>\n", escaped(promql)));

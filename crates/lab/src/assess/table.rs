@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 
 use super::report::Assessment;
-use super::target_report::{EvaluationReport, ScalingAdvice, TargetReport};
+use super::scaling_advice::ScalingAdvice;
+use super::target_report::{EvaluationReport, TargetReport};
 use super::verdict::AssessVerdict;
 use crate::forecast::replay::report::{Ratios, ReplayedSeries, percentage};
 use evenkeel_terminal::output::{Report, Style, fit_to_width, right};
@@ -43,7 +44,7 @@ impl Report for Assessment {
         for one in &self.targets {
             writeln!(to, "{}: {}.", style.emphasis(&one.full_name()), one.because)?;
             if let Some(advice) = &one.recommended {
-                for line in advice.told().iter().chain(&advice.promql) {
+                for line in advice.told.iter().chain(&advice.promql) {
                     writeln!(to, "  {line}")?;
                 }
             }

@@ -2,19 +2,19 @@
 
 use evenkeel_metrics::signal::{ResourceName, Signal};
 use evenkeel_objects::truncate::excerpt;
-use evenkeel_sandbox::target_replay::SeasonalRule;
 use evenkeel_scaling::counterfactual::cost_benefit::{Agreement, CostBenefit, LowerTarget};
-use evenkeel_units::{Resource, count_as_f64};
+use evenkeel_units::count_as_f64;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::candidate::{AssessCandidate, ForecastableLoad};
 use super::load_history::LoadPast;
 use super::recommendation::RecommendedWay;
+use super::scaling_advice::ScalingAdvice;
 use super::target_replay::{AssessOutcome, AssessedTarget};
 use super::verdict;
 use super::verdict::AssessVerdict;
-use crate::forecast::replay::report::{PolicyCost, Ratios, ReplayedSeries, percentage};
+use crate::forecast::replay::report::{PolicyCost, Ratios, ReplayedSeries};
 use crate::forecast::report::SideCost;
 
 /// The characters of a text about a target that are told.
@@ -43,24 +43,6 @@ pub(super) struct TargetReport {
     pub judged: Option<EvaluationReport>,
     #[serde(skip)]
     pub series: Option<ReplayedSeries>,
-}
-
-/// The way of scaling that is recommended, with what is to be set for it.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ScalingAdvice {
-    pub way: &'static str,
-    /// The lower target of the HPA.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<f64>,
-    #[serde(flatten)]
-    pub rule: Option<SeasonalRule>,
-    /// The `averageValue` of the lower target, or of the rule's metric.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub average_value: Option<String>,
-    /// The value of the rule's metric.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub promql: Option<String>,
 }
 
 /// Costs without floors less those with them; below 0 where floors cost more.
@@ -196,6 +178,9 @@ impl TargetReport {
             load,
         } = candidate;
         let load = load.ok();
+        let advice = way.zip(load.as_ref());
+        let advice =
+            advice.map(|(way, load)| ScalingAdvice::of(way, load, scaled_object.as_deref()));
         Self {
             namespace: namespace.to_string(),
             name,
@@ -204,9 +189,7 @@ impl TargetReport {
             verdict,
             reason,
             because,
-            recommended: way
-                .zip(load.as_ref())
-                .map(|(way, load)| ScalingAdvice::of(way, load)),
+            recommended: advice,
             notes: load.as_ref().map_or_else(Vec::new, |load| {
                 load.notes.iter().map(|note| told(note)).collect()
             }),
@@ -227,61 +210,6 @@ impl TargetReport {
     /// As `shop/web`.
     pub(super) fn full_name(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
-    }
-}
-
-impl ScalingAdvice {
-    fn of(way: RecommendedWay, load: &ForecastableLoad) -> Self {
-        let capacity = load.target.capacity;
-        let (target, rule) = match way {
-            RecommendedWay::LowerTarget(lower) => (Some(lower.target), None),
-            RecommendedWay::SeasonalRule(rule) => (None, Some(rule)),
-            RecommendedWay::Floors | RecommendedWay::Unchanged => (None, None),
-        };
-        let of_pod = target.or_else(|| rule.map(|_| capacity.target()));
-        let of_pod = of_pod.map(|share| capacity.request() * share);
-        let promql = rule.and_then(|rule| Some(rule.promql(load.promql.as_ref()?)));
-        Self {
-            way: way.as_str(),
-            target,
-            rule,
-            average_value: of_pod.map(|amount| quantity(load.target.resource, amount)),
-            // An HPA's author may have written the query, and terminals obey some characters.
-            promql: promql.map(|promql| excerpt(&promql, usize::MAX)),
-        }
-    }
-
-    /// In a few words, for a table.
-    pub(super) fn label(&self) -> String {
-        match (self.target, self.rule) {
-            (Some(target), _) => format!("target {}", percentage(target)),
-            (None, Some(rule)) => format!("rule: {rule}"),
-            (None, None) if self.way == RecommendedWay::Floors.as_str() => "floors".to_owned(),
-            (None, None) => "no change".to_owned(),
-        }
-    }
-
-    /// The sentence before the PromQL; `None` if nothing is to be set in the HPA.
-    pub(super) fn told(&self) -> Option<String> {
-        let value = self.average_value.as_ref()?;
-        Some(match self.target {
-            Some(target) => format!(
-                "Recommended: the plain HPA with a target of {} (averageValue {value})",
-                percentage(target)
-            ),
-            None => format!(
-                "Recommended: a second metric of the HPA with averageValue {value} and this PromQL:"
-            ),
-        })
-    }
-}
-
-/// An amount as an HPA has it: millicores, or the unit of the metric.
-fn quantity(resource: Resource, amount: f64) -> String {
-    match resource {
-        Resource::Cpu => format!("{amount:.0}m"),
-        _ if amount.fract() > 0.0 => format!("{:.0}m", amount * 1000.0),
-        _ => format!("{amount:.0}"),
     }
 }
 
