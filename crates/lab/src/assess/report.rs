@@ -45,6 +45,9 @@ pub(super) struct AssessmentSummary {
     pub not_forecast: usize,
     /// On the judged days of those worth enabling.
     pub saved: FloorSavings,
+    /// As `1 floors, 5 rules, 1 lower target, 1 no change`, without the ways that no target has.
+    #[serde(skip)]
+    pub recommended: String,
 }
 
 impl Assessment {
@@ -117,6 +120,7 @@ impl AssessmentSummary {
             too_little_data: count(AssessVerdict::TooLittleData),
             not_forecast: count(AssessVerdict::NotForecast),
             saved: saved.fold(FloorSavings::default(), FloorSavings::plus),
+            recommended: recommended(targets),
         }
     }
 
@@ -138,9 +142,33 @@ impl AssessmentSummary {
             "{} of {} {word} assessed: {worth}, {not_worth}",
             self.assessed, self.targets
         );
-        match self.targets - self.assessed {
+        let assessed = match self.targets - self.assessed {
             0 => assessed,
             beyond => format!("{assessed}; {beyond} beyond it: {too_little}, {not_forecast}"),
+        };
+        match &*self.recommended {
+            "" => assessed,
+            recommended => format!("{assessed}; recommended: {recommended}"),
         }
     }
+}
+
+/// The numbers of targets by what is recommended for them.
+fn recommended(targets: &[TargetReport]) -> String {
+    let of = |way: &str, one: &str, several: &str| {
+        let ways = targets.iter().filter_map(|one| one.recommended.as_ref());
+        match ways.filter(|advice| advice.way == way).count() {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            count => Some(format!("{count} {several}")),
+        }
+    };
+    let counts = [
+        of("floors", "floors", "floors"),
+        of("seasonalRule", "rule", "rules"),
+        of("lowerTarget", "lower target", "lower targets"),
+        of("unchanged", "no change", "no change"),
+    ];
+    let counts: Vec<_> = counts.into_iter().flatten().collect();
+    counts.join(", ")
 }

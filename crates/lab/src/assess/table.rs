@@ -8,7 +8,7 @@ use super::report::Assessment;
 use super::scaling_advice::ScalingAdvice;
 use super::target_report::{EvaluationReport, TargetReport};
 use super::verdict::AssessVerdict;
-use crate::forecast::replay::report::{Ratios, ReplayedSeries, percentage};
+use crate::forecast::replay::report::{Ratios, percentage};
 use evenkeel_terminal::output::{Report, Style, fit_to_width, right};
 
 pub(super) const FIGURES: [&str; 10] = [
@@ -73,8 +73,6 @@ impl TargetReport {
         };
         let seconds = floors.map(|one| format!("{:.0}", one.floors.under_provisioned_seconds));
         let hours = floors.map(|one| format!("{:.1}", one.floors.replica_hours));
-        let rule = self.series.as_ref().and_then(ReplayedSeries::best_rule);
-        let rule = rule.map(|(rule, _)| rule.at_equal_replica_hours.map(Ratios::told));
         [
             self.recommended.as_ref().map(ScalingAdvice::label),
             past,
@@ -83,7 +81,7 @@ impl TargetReport {
             today(|one| one.today.replica_hours, 1),
             hours,
             floors.map(|one| Ratios::told(one.at_equal_replica_hours)),
-            rule.flatten(),
+            floors.and_then(|one| one.best_rule.clone()),
             floors.map(|one| {
                 one.as_safe
                     .map_or("none".to_owned(), |one| percentage(one.target))

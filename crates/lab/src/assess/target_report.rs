@@ -2,14 +2,14 @@
 
 use evenkeel_metrics::signal::{ResourceName, Signal};
 use evenkeel_objects::truncate::excerpt;
-use evenkeel_scaling::counterfactual::cost_benefit::{Agreement, CostBenefit, LowerTarget};
+use evenkeel_scaling::counterfactual::cost_benefit::{Agreement, LowerTarget};
 use evenkeel_units::count_as_f64;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::candidate::{AssessCandidate, ForecastableLoad};
 use super::load_history::LoadPast;
-use super::recommendation::RecommendedWay;
+use super::recommendation::{RecommendedWay, TargetJudgement};
 use super::scaling_advice::ScalingAdvice;
 use super::target_replay::{AssessOutcome, AssessedTarget};
 use super::verdict;
@@ -104,6 +104,9 @@ pub(super) struct WithFloors {
     /// The plain HPA with the highest target that is as safe as floors.
     pub as_safe: Option<AsSafe>,
     pub half_days: HalfDays,
+    /// As `yesterday x 1.0: 0.43`, with its share of the plain HPA's time under-provisioned at equal replica-hours.
+    #[serde(skip)]
+    pub best_rule: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -169,7 +172,6 @@ impl TargetReport {
             Some(judged) => Some(judged.recommended),
             None => series.as_ref().map(|_| RecommendedWay::Unchanged),
         };
-        let worth = judged.map(|judged| judged.floors);
         let AssessCandidate {
             namespace,
             name,
@@ -197,7 +199,7 @@ impl TargetReport {
             past: load.map(|_| PastReport::of(&past.unwrap_or_default())),
             judged: series
                 .as_ref()
-                .map(|series| EvaluationReport::of(series, worth.as_ref())),
+                .map(|series| EvaluationReport::of(series, judged.as_ref())),
             series,
         }
     }
@@ -249,12 +251,13 @@ impl PastReport {
 }
 
 impl EvaluationReport {
-    fn of(series: &ReplayedSeries, worth: Option<&CostBenefit>) -> Self {
+    fn of(series: &ReplayedSeries, judged: Option<&TargetJudgement>) -> Self {
         let seconds = series.to.duration_since(series.count_from).as_secs_f64();
         let today = series.policies.first().map(PolicyCost::cost);
         let today: SideCost = today.unwrap_or_default().into();
         let by_default = series.by_default().map(|(_, floors)| floors);
-        let floors = by_default.zip(worth).map(|(floors, worth)| {
+        let floors = by_default.zip(judged).map(|(floors, judged)| {
+            let (worth, rule) = (&judged.floors, judged.rule.as_ref());
             let cost: SideCost = floors.cost().into();
             WithFloors {
                 floors: cost,
@@ -265,6 +268,7 @@ impl EvaluationReport {
                 }),
                 as_safe: worth.as_safe.map(AsSafe::of),
                 half_days: HalfDays::of(&worth.agreement),
+                best_rule: rule.map(|best| format!("{}: {:.2}", best.rule, best.share)),
             }
         });
         Self {

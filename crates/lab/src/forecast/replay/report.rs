@@ -163,7 +163,7 @@ impl ReplayedSeries {
     }
 
     /// The seasonal rule with the least time under-provisioned at equal replica-hours, with its share.
-    pub(crate) fn best_rule(&self) -> Option<(&PolicyCost, f64)> {
+    pub(super) fn best_rule(&self) -> Option<(&PolicyCost, f64)> {
         let rules = self.policies.iter().filter(|one| one.rule.is_some());
         let compared = rules.filter_map(|one| Some((one, one.ratios()?.under_provisioned)));
         compared.min_by(|(_, one), (_, other)| one.total_cmp(other))
