@@ -28,14 +28,20 @@ with floors as Evenkeel would raise them. A seasonal rule is the highest load of
 hour, as it was yesterday or last week, times 0.9, 1.0 or 1.1; its metric needs no controller. The
 last 30 % of the history are judged, and at most three days; earlier data are for learning.
 
-Floors and rules are compared with the plain HPA at as many replica-hours. A way pays if three
-things hold: the time under-provisioned (ready Pods carry more than 1.1 times the target) is less
-than nine tenths, the time overloaded (more than they request) is no longer, and it is better in
-more half days than it is worse. Floors are worth enabling if they pay, and the best rule does not
-or leaves more than 1.05 times their share of the time under-provisioned. Otherwise the answer
-recommends the rule if it pays, with the PromQL to copy; else the highest lower target at which the
-plain HPA leaves no more than the seconds of floors divided by 0.9, if floors gain less than a tenth
-or cost more than the lowest target; else no change.
+A rule or floors pay if, compared with a plain HPA at equal replica-hours, all of these hold:
+  - time under-provisioned (ready Pods carry more than 1.1 times the target) less than 90 %
+  - time overloaded (they carry more than they request) at most 1.1 times
+  - more half days better than worse
+`assess` recommends the first that applies:
+  1. the best rule, if it pays and floors do not, or if it pays at no more replica-hours than floors
+     and floors leave more than 1/1.05 of its time
+  2. floors, if they pay
+  3. a lower target, if it leaves as little at no more replica-hours than floors, and floors gain
+     less than 10 % or cost more than the plain HPA at two thirds of its target
+  4. no change
+Replica-hours up to 1.02 times those of floors are no more; a lower target leaves as little up to
+1/0.9 of their seconds. A rule needs prometheus-adapter or KEDA; the answer has its PromQL to copy.
+The best of six rules is picked on the judged days, which favours rules.
 
 The cpu load is found in the series of cAdvisor by the names that Deployments and StatefulSets
 give their Pods. Matchers, windows and queries are those of the configuration. The history of a
