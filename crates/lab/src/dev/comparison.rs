@@ -111,6 +111,12 @@ impl RunComparison {
     }
 }
 
+/// The explanation of the column of the rule.
+pub(super) const RULE_COLUMN: &str = "\
+\"Rule\" adds a second metric to the plain HPAs: the highest load of the coming half hour, one day\n\
+or one week earlier, times a factor. The table shows the safest rule that costs no more\n\
+replica-hours than Evenkeel; if there is none, the cheapest.";
+
 /// The share of the speed that a machine keeps which is not too slow for it.
 const KEPT: f64 = 0.95;
 
@@ -190,12 +196,7 @@ impl Report for RunComparison {
             )?;
         }
         if self.rule.is_some() {
-            writeln!(
-                to,
-                "\"Rule\" is the default scheduler with plain HPAs that have a second metric: the highest\n\
-                 load of the coming half hour, as it was then, times a factor. Of six rules it is the safest\n\
-                 that costs no more replica-hours than Evenkeel, else the cheapest."
-            )?;
+            writeln!(to, "{RULE_COLUMN}")?;
         }
         if self.rivals().len() > 1 {
             writeln!(to, "\"Better\" means better than all other columns.")?;

@@ -9,7 +9,7 @@ use evenkeel_sandbox::engine::summary::RunSummary;
 use evenkeel_units::count_as_f64;
 use serde::Serialize;
 
-use super::comparison::RunComparison;
+use super::comparison::{RULE_COLUMN, RunComparison};
 use super::measures;
 use super::measures::{Measure, MeasureVerdict};
 use evenkeel_terminal::output::{Report, Style, fit_to_width};
@@ -33,8 +33,11 @@ struct SeedComparisonRow {
     plain: Range,
     /// The same with targets so low that they cost as many replica-hours as Evenkeel.
     equal_cost: Range,
+    /// The same with the seasonal rule of each seed, where the scenario has a day of past.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<Range>,
     evenkeel: Range,
-    /// Seeds on which Evenkeel is better than both of the others.
+    /// Seeds on which Evenkeel is better than all of the others.
     better: usize,
     /// Seeds on which one of the others is better.
     worse: usize,
@@ -89,21 +92,22 @@ impl OverSeeds {
     /// The comparisons side by side; `None` without any.
     pub(super) fn of(comparisons: &[RunComparison]) -> Option<Self> {
         let line = comparisons.first()?.line;
-        let of = |run: fn(&RunComparison) -> &RunSummary| -> Vec<Vec<Measure>> {
-            let runs = comparisons.iter().map(run);
+        let of = |run: fn(&RunComparison) -> Option<&RunSummary>| -> Vec<Vec<Measure>> {
+            let runs = comparisons.iter().filter_map(run);
             runs.map(|run| measures::of(run, line)).collect()
         };
-        let plain = of(|comparison| &comparison.plain);
-        let equal_cost = of(RunComparison::at_equal_cost);
-        let evenkeel = of(|comparison| &comparison.evenkeel);
-        let count = evenkeel.first().map_or(0, Vec::len);
+        let runs = [
+            of(|comparison| Some(&comparison.plain)),
+            of(|comparison| Some(comparison.at_equal_cost())),
+            of(|comparison| comparison.rule.as_ref().map(|rule| &rule.summary)),
+            of(|comparison| Some(&comparison.evenkeel)),
+        ];
+        let count = measures::of(&comparisons.first()?.evenkeel, line).len();
         let rows = (0..count).map(|at| {
-            let [plain, equal_cost, evenkeel] = [&plain, &equal_cost, &evenkeel].map(|runs| {
-                runs.iter()
-                    .filter_map(|run| run.get(at))
-                    .collect::<Vec<_>>()
-            });
-            SeedComparisonRow::of(&plain, &equal_cost, &evenkeel)
+            SeedComparisonRow::of(runs.each_ref().map(|runs| {
+                let measures = runs.iter().filter_map(|run| run.get(at));
+                measures.collect::<Vec<_>>()
+            }))
         });
         let busy = comparisons.iter();
         let busy = busy.filter(|comparison| comparison.is_of_a_slow_machine());
@@ -116,20 +120,21 @@ impl OverSeeds {
 }
 
 impl SeedComparisonRow {
-    fn of(plain: &[&Measure], equal_cost: &[&Measure], evenkeel: &[&Measure]) -> Self {
-        let others = plain.iter().zip(equal_cost);
-        let others = others.map(|(plain, other)| plain.value.min(other.value));
-        let verdicts = evenkeel
-            .iter()
-            .zip(others)
-            .map(|(own, best)| own.beside(best));
+    /// From the measures of each seed; those of the rule may be missing.
+    fn of([plain, equal_cost, rule, evenkeel]: [Vec<&Measure>; 4]) -> Self {
+        let verdicts = evenkeel.iter().enumerate().map(|(seed, own)| {
+            let others = [&plain, &equal_cost, &rule].into_iter();
+            let others = others.filter_map(|runs| Some(runs.get(seed)?.value));
+            own.beside(others.fold(f64::INFINITY, f64::min))
+        });
         let verdicts: Vec<MeasureVerdict> = verdicts.collect();
         let number = |verdict| verdicts.iter().filter(|each| **each == verdict).count();
         Self {
             measure: plain.first().map_or_else(String::new, |m| m.what.clone()),
-            plain: Range::of(plain),
-            equal_cost: Range::of(equal_cost),
-            evenkeel: Range::of(evenkeel),
+            plain: Range::of(&plain),
+            equal_cost: Range::of(&equal_cost),
+            rule: (!rule.is_empty()).then(|| Range::of(&rule)),
+            evenkeel: Range::of(&evenkeel),
             better: number(MeasureVerdict::Better),
             worse: number(MeasureVerdict::Worse),
         }
@@ -145,35 +150,36 @@ impl Report for OverSeeds {
              better.\n\
              "
         )?;
-        let header = [
-            "",
-            "Default scheduler",
-            "At equal cost",
-            "With Evenkeel",
-            "better",
-            "worse",
-        ];
+        let has_rule = self.measures.iter().any(|row| row.rule.is_some());
+        let header = ["", "Default scheduler", "At equal cost"].into_iter();
+        let header = header.chain(has_rule.then_some("Rule"));
+        let header = header.chain(["With Evenkeel", "better", "worse"]);
         let mut table = style.table(header.map(Cell::new));
         for row in &self.measures {
             let SeedComparisonRow {
                 measure,
                 plain,
                 equal_cost,
+                rule,
                 evenkeel,
                 better,
                 worse,
             } = row;
-            let texts = [measure, &plain.text, &equal_cost.text, &evenkeel.text];
-            let counts = [better, worse].map(Cell::new);
-            table.add_row(texts.map(Cell::new).into_iter().chain(counts));
+            let texts = [measure, &plain.text, &equal_cost.text].into_iter();
+            let texts = texts.chain(rule.as_ref().map(|rule| &rule.text));
+            let texts = texts.chain([&evenkeel.text]).map(Cell::new);
+            table.add_row(texts.chain([better, worse].map(Cell::new)));
         }
         writeln!(to, "{}\n", fit_to_width(&table))?;
         writeln!(
             to,
             "At equal cost: the default scheduler with plain HPAs whose lower targets cost as many\n\
-             replica-hours. Better: the number of seeds on which Evenkeel is better than both.\n\
+             replica-hours. Better: the number of seeds on which Evenkeel is better than all others.\n\
              Worse: the number on which it is worse than one of them."
         )?;
+        if has_rule {
+            writeln!(to, "{RULE_COLUMN}")?;
+        }
         if !self.busy.is_empty() {
             let seeds: Vec<String> = self.busy.iter().map(u64::to_string).collect();
             writeln!(
@@ -189,6 +195,35 @@ impl Report for OverSeeds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn better_is_who_is_better_than_the_rule_too() {
+        let measure = |under_provisioned_seconds| {
+            let run = RunSummary {
+                seconds: 600.0,
+                resources: Vec::new(),
+                seconds_over_line: 0.0,
+                refused: 0,
+                refused_seconds: 0.0,
+                longest_refused_seconds: 0.0,
+                still_refused: 0,
+                lost_share: 0.0,
+                under_provisioned_seconds,
+                replica_hours: 1.0,
+            };
+            let mut all = measures::of(&run, 0.8).into_iter();
+            all.find(|one| one.what == "Time under-provisioned")
+                .unwrap()
+        };
+        let [plain, equal_cost, rule, evenkeel] = [60.0, 40.0, 10.0, 20.0].map(measure);
+        for (rules, better, worse) in [(vec![&rule], 0, 1), (vec![], 1, 0)] {
+            let has_rule = !rules.is_empty();
+            let row =
+                SeedComparisonRow::of([vec![&plain], vec![&equal_cost], rules, vec![&evenkeel]]);
+            assert_eq!((row.better, row.worse), (better, worse));
+            assert_eq!(row.rule.is_some(), has_rule);
+        }
+    }
 
     #[test]
     fn a_unit_stands_once_where_it_is_the_same() {
