@@ -30,7 +30,7 @@ fn a_model_that_is_named_serves_once_it_is_fitted_and_auto_where_its_network_is_
         let waits = "swish-net waits to be fitted";
         let shown = world
             .until_shown("auto stands in for the network", |shown| {
-                shown["loads"][0]["waitsFor"] == waits
+                shown["loads"][0]["waitsFor"] == waits && !shown["loads"][0]["forecast"].is_null()
             })
             .await;
         assert!(["global", "own"].contains(&model(&shown)), "{shown}");
