@@ -49,6 +49,9 @@ const EVIDENCE: f64 = 30.0;
 const LITTLE: f64 = 1e-3;
 /// Ratios within this factor of the best are about as good.
 const ABOUT_AS_GOOD: f64 = 1.05;
+/// Floors have at most so many times the replicas of the plain HPA. Realised costs lie a few percent
+/// higher than tried ones.
+const MOST_COST: f64 = 1.25;
 /// Replicas beyond those of the HPA with the lowest target by less than this factor are as many.
 const BEYOND: f64 = 1.01;
 
@@ -191,10 +194,11 @@ impl Counterfactual {
         found.map_or(BEGIN, |(distance, _)| distance)
     }
 
-    /// The largest distance with no more replicas than the HPA at the lowest target. It is the
-    /// smallest distance if even that needs more, and the largest before anything is judged.
+    /// The largest distance with no more replicas than the HPA at the lowest target, and than
+    /// [`MOST_COST`] times those of the HPA as it is. It is the smallest distance if even that needs more, and the largest before anything is judged.
     pub(crate) fn affordable(&self) -> f64 {
-        let most = self.dearest();
+        let plain = self.plain[0].outcome().replicas;
+        let most = self.dearest().min(plain * MOST_COST);
         if self.minutes() < JUDGED_FROM {
             return DISTANCES[DISTANCES.len() - 1];
         }
