@@ -18,9 +18,9 @@ impl Calendar {
         self.zone.iana_name()
     }
 
-    /// `None` before [`Timestamp::MIN`].
-    pub(crate) fn day_before(&self, time: Timestamp) -> Option<Timestamp> {
-        let local = self.zone.to_datetime(time).checked_sub(1.day()).ok()?;
+    /// The same local time so many days before; `None` before [`Timestamp::MIN`].
+    pub(crate) fn days_before(&self, time: Timestamp, days: i32) -> Option<Timestamp> {
+        let local = self.zone.to_datetime(time).checked_sub(days.days()).ok()?;
         self.zone.to_timestamp(local).ok()
     }
 
@@ -64,9 +64,9 @@ mod tests {
             (&berlin, "2027-03-28T07:00:05Z", "2027-03-27T08:00:05Z"),
             (&berlin, "2027-10-31T08:00:05Z", "2027-10-30T07:00:05Z"),
         ] {
-            let found = calendar.day_before(time.parse().unwrap());
+            let found = calendar.days_before(time.parse().unwrap(), 1);
             assert_eq!(found, before.parse().ok(), "{time}");
         }
-        assert_eq!(berlin.day_before(Timestamp::MIN), None);
+        assert_eq!(berlin.days_before(Timestamp::MIN, 1), None);
     }
 }

@@ -44,7 +44,7 @@ pub use context::{ForecastContext, ModelAssets};
 pub use elastic_net::{ElasticNet, LinearFunction, Moments, NotSettled};
 pub use historical_load::{HistoricalLoad, Recording};
 pub use load_ring_buffer::{
-    BRIDGED, DailyHighs, LoadRingBuffer, MeasurementGap, Resolution, SampleError,
+    BRIDGED, LoadHighs, LoadRingBuffer, MeasurementGap, Resolution, SampleError,
 };
 pub use model::forecast_together;
 pub use model::{ForecastRequest, Model};

@@ -3,13 +3,13 @@
 //! are stored. A coarser slot is the mean of its finer ones once at least half are known, computed
 //! anew with each, so that the order of samples does not matter.
 
-mod daily_highs;
 mod gap_interpolation;
+mod highs;
 mod resolution;
 
-pub use daily_highs::DailyHighs;
 pub use gap_interpolation::BRIDGED;
 pub(super) use gap_interpolation::line;
+pub use highs::LoadHighs;
 pub use resolution::Resolution;
 
 use evenkeel_units::{Amount, count_as_f64, narrowed};
@@ -49,7 +49,7 @@ pub struct LoadRingBuffer {
     values: Box<[f32]>,
     /// The newest 15-second slot written; the rings end with the slot that holds it.
     newest: Option<i64>,
-    highs: DailyHighs,
+    highs: LoadHighs,
 }
 
 impl Default for LoadRingBuffer {
@@ -57,14 +57,14 @@ impl Default for LoadRingBuffer {
         Self {
             values: vec![GAP; VALUES].into(),
             newest: None,
-            highs: DailyHighs::default(),
+            highs: LoadHighs::default(),
         }
     }
 }
 
 impl LoadRingBuffer {
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.values)
+        size_of::<Self>() + size_of_val(&*self.values) + self.highs.bytes()
     }
 
     /// Keeps all rings, or the finest alone, which suffices for the current load. New rings are
@@ -105,6 +105,7 @@ impl LoadRingBuffer {
         self.values[Resolution::Fine.place(slot)] = value;
         self.highs.see(at.as_second(), value);
         self.summarise_around(slot);
+        self.see_minute(slot);
         Ok(())
     }
 
@@ -131,6 +132,9 @@ impl LoadRingBuffer {
         if gap {
             *held = value;
             self.highs.see(at.as_second(), value);
+            if resolution != Resolution::Fine {
+                self.highs.see_mean(at.as_second(), value);
+            }
         }
         Ok(gap)
     }
@@ -182,13 +186,18 @@ impl LoadRingBuffer {
             .count()
     }
 
+    /// The highest mean of a minute within the ten minutes that hold a second of the last eight days.
+    pub(crate) fn high_at(&self, second: i64) -> Option<f64> {
+        self.highs.at(second)
+    }
+
     /// Highest load seen in two weeks.
     pub(crate) fn highest(&self) -> Option<f64> {
         self.highs.highest()
     }
 
     /// Adds the highs of days known from elsewhere.
-    pub fn take_highs(&mut self, highs: &DailyHighs) {
+    pub fn take_highs(&mut self, highs: &LoadHighs) {
         self.highs.take(highs);
     }
 
@@ -240,6 +249,18 @@ impl LoadRingBuffer {
             let minute = Resolution::Minute.of_fine(fine);
             self.summarise(fine, Resolution::Fine, Resolution::Minute);
             self.summarise(minute, Resolution::Minute, Resolution::FiveMinutes);
+        }
+    }
+
+    /// Takes the mean of the minute that ends with a fine slot, so that noise raises no high.
+    fn see_minute(&mut self, fine: i64) {
+        let minute = Resolution::Minute.of_fine(fine);
+        if Resolution::Minute.of_fine(fine + 1) == minute {
+            return;
+        }
+        let mean = self.get(Resolution::Minute, minute).and_then(narrowed);
+        if let Some(mean) = mean {
+            self.highs.see_mean(fine * Resolution::Fine.seconds(), mean);
         }
     }
 
@@ -334,6 +355,21 @@ mod tests {
         values
             .filter_map(|(time, value)| value.map(|value| (time, value)))
             .collect()
+    }
+
+    #[test]
+    fn highs_are_of_minutes_so_that_noise_raises_none() {
+        let mut history = LoadRingBuffer::default();
+        for second in (0..1200).step_by(15) {
+            let value = if second % 60 == 0 { 20.0 } else { 4.0 };
+            history.insert(at(second), value, at(second)).unwrap();
+        }
+        assert_eq!(
+            [0, 600, 1200].map(|second| history.high_at(second)),
+            [Some(8.0), Some(8.0), None]
+        );
+        let past = history.refill(Resolution::FiveMinutes, at(-600), 9.0, at(1200));
+        assert_eq!((past, history.high_at(-1)), (Ok(true), Some(9.0)));
     }
 
     #[test]

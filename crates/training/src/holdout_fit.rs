@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use evenkeel_forecast::{
-    DailyHighs, GlobalPeaks, LEVELS, Masks, Minutes, OwnPeaks, inputs, own_quantiles,
+    GlobalPeaks, LEVELS, LoadHighs, Masks, Minutes, OwnPeaks, inputs, own_quantiles,
 };
 use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
 use evenkeel_scaling::tracker::LoadPastFit;
@@ -52,7 +52,7 @@ pub fn learn(
         return Ok(None);
     };
     let minutes = (past.start()..).step_by(60).zip(past.values());
-    let highs = DailyHighs::of(minutes.map(|(second, &load)| (second, load)));
+    let highs = LoadHighs::of(minutes.map(|(second, &load)| (second, load)));
     let (from, unseen) = if held_out.pays() {
         (held_out.from, Some(&older))
     } else {

@@ -25,6 +25,8 @@ pub struct OwnSettings {
     pub boosting: BoostingSettings,
     /// Newest minutes of the past to learn from.
     pub minutes: usize,
+    /// Minutes of the past to read: the same, and the week before that their inputs look back.
+    pub past: usize,
     pub least: usize,
     /// Proven trees are fitted anew on the whole past; without it they stay, which takes half the
     /// time.
@@ -62,7 +64,8 @@ impl Default for OwnSettings {
                 shares: [1.0; 2],
                 threads: NonZeroUsize::MIN,
             },
-            minutes: 8000,
+            minutes: 8_000,
+            past: 8_000 + 8 * 1_440,
             least: 720,
             refits: true,
         }
@@ -144,6 +147,8 @@ fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random
             },
             // A third has no day before.
             day: random.stream("day").below(place, 10) >= 3,
+            // Of those with one, four of ten have no week.
+            week: random.stream("week").below(place, 10) >= 4,
         };
         if let Some(row) = row(series, index, window, masks) {
             rows.push(&row.inputs.values, row.rise, 0.0);

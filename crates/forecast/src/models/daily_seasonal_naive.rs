@@ -89,7 +89,7 @@ struct DayBefore<'a> {
 
 impl<'a> DayBefore<'a> {
     fn new(context: &'a ForecastContext<'_>) -> Option<Self> {
-        let before = context.shared.calendar.day_before(context.origin)?;
+        let before = context.shared.calendar.days_before(context.origin, 1)?;
         Some(Self {
             context,
             day: context.origin.duration_since(before),

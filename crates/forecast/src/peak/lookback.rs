@@ -4,7 +4,7 @@ use evenkeel_units::count_as_f64;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::calendar::Calendar;
-use crate::load_ring_buffer::{BRIDGED, LoadRingBuffer, Resolution, line};
+use crate::load_ring_buffer::{BRIDGED, LoadHighs, LoadRingBuffer, Resolution, line};
 
 /// The past of a load, counted back from a moment.
 pub trait Lookback {
@@ -18,6 +18,17 @@ pub trait Lookback {
     /// negative is after it.
     fn five_minutes(&self, ago: i64) -> Option<f64>;
 
+    /// Highest mean of a minute within the ten minutes that hold a second since the epoch, of the
+    /// last eight days.
+    fn high(&self, second: i64) -> Option<f64>;
+
+    /// The largest of [`Self::high`] over the seconds from one to another.
+    fn highest(&self, from: i64, to: i64) -> Option<f64> {
+        let steps = from.div_euclid(LoadHighs::STEP)..=to.div_euclid(LoadHighs::STEP);
+        let highs = steps.map(|step| self.high(step * LoadHighs::STEP));
+        highs.reduce(|one, other| Some(one?.max(other?)))?
+    }
+
     fn calendar(&self) -> &Calendar;
 
     /// From local midnight to the origin.
@@ -26,11 +37,12 @@ pub trait Lookback {
         self.calendar().second_of_day(origin)
     }
 
-    /// Minutes since the same local time of the day before: 1380 or 1500 where clocks change.
-    fn day(&self) -> i64 {
+    /// Minutes since the same local time of so many days before: of one day 1380 or 1500 where
+    /// clocks change.
+    fn days(&self, days: i32) -> i64 {
         let origin = Timestamp::from_second(self.origin()).unwrap_or(Timestamp::MAX);
-        let before = self.calendar().day_before(origin);
-        before.map_or(MINUTES_OF_DAY, |before| {
+        let before = self.calendar().days_before(origin, days);
+        before.map_or(MINUTES_OF_DAY * i64::from(days), |before| {
             origin.duration_since(before).as_mins()
         })
     }
@@ -116,6 +128,10 @@ impl Lookback for TrackedLookback<'_> {
         self.history.step_at(Resolution::FiveMinutes, second)
     }
 
+    fn high(&self, second: i64) -> Option<f64> {
+        self.history.high_at(second)
+    }
+
     fn calendar(&self) -> &Calendar {
         self.calendar
     }
@@ -126,6 +142,7 @@ impl Lookback for TrackedLookback<'_> {
 pub struct MinuteLookback<'a> {
     values: &'a [f32],
     fives: &'a [f32],
+    highs: &'a [f32],
     start: i64,
     index: usize,
     calendar: &'a Calendar,
@@ -138,6 +155,8 @@ pub struct Minutes {
     values: Vec<f32>,
     /// Means of the 5-minute steps, from the one that holds the first minute.
     fives: Vec<f32>,
+    /// The highest minute of each ten, from those that hold the first minute.
+    highs: Vec<f32>,
     calendar: Calendar,
 }
 
@@ -182,9 +201,20 @@ impl Minutes {
                 (known.map(|&value| f64::from(value)).sum::<f64>() / count_as_f64(count)) as f32;
             mean
         });
+        let mut highs = Vec::new();
+        for (second, value) in (minute * 60..).step_by(60).zip(&values) {
+            let step = second.div_euclid(LoadHighs::STEP);
+            if highs.last().is_none_or(|(last, _)| *last != step) {
+                highs.push((step, f32::NAN));
+            }
+            if let Some((_, high)) = highs.last_mut() {
+                *high = high.max(*value);
+            }
+        }
         Self {
             start: minute * 60,
             fives: fives.collect(),
+            highs: highs.into_iter().map(|(_, high)| high).collect(),
             values,
             calendar: Calendar::default(),
         }
@@ -210,6 +240,7 @@ impl Minutes {
         MinuteLookback {
             values: &self.values,
             fives: &self.fives,
+            highs: &self.highs,
             start: self.start,
             index,
             calendar: &self.calendar,
@@ -235,6 +266,13 @@ impl Lookback for MinuteLookback<'_> {
         (!value.is_nan()).then_some(f64::from(value))
     }
 
+    fn high(&self, second: i64) -> Option<f64> {
+        let step = |second: i64| second.div_euclid(LoadHighs::STEP);
+        let place = usize::try_from(step(second) - step(self.start)).ok()?;
+        let value = *self.highs.get(place)?;
+        (!value.is_nan()).then_some(f64::from(value))
+    }
+
     fn calendar(&self) -> &Calendar {
         self.calendar
     }
@@ -256,14 +294,16 @@ mod tests {
         let berlin = utc.clone().by(Calendar::new(zone));
         let known = |minutes: &Minutes| {
             let past = minutes.past(3 * 1440 - 1);
-            (past.day(), past.second_of_day())
+            (past.days(1), past.second_of_day())
         };
         assert_eq!(known(&utc), (1440, 7 * 3600));
         assert_eq!(known(&berlin), (1380, 9 * 3600));
+        let week = |minutes: &Minutes| minutes.past(3 * 1440 - 1).days(7);
+        assert_eq!([week(&utc), week(&berlin)], [7 * 1440, 7 * 1440 - 60]);
         let history = LoadRingBuffer::default();
         let newest = end - Resolution::Fine.step();
         let tracked = TrackedLookback::from(&history, &berlin.calendar, newest).unwrap();
-        assert_eq!((tracked.day(), tracked.second_of_day()), (1380, 9 * 3600));
+        assert_eq!((tracked.days(1), tracked.second_of_day()), (1380, 9 * 3600));
     }
 
     #[test]

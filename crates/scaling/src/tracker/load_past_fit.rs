@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_forecast::{DailyHighs, OwnPeaks};
+use evenkeel_forecast::{LoadHighs, OwnPeaks};
 
 use crate::counterfactual::Counterfactual;
 
@@ -13,6 +13,6 @@ pub struct LoadPastFit {
     pub own: Option<Arc<OwnPeaks>>,
     /// The replay of the newest part of the past, with forecasts by a model that had not seen it.
     pub trial: Counterfactual,
-    /// How high the load was on each day.
-    pub highs: DailyHighs,
+    /// The highest loads of the past.
+    pub highs: LoadHighs,
 }

@@ -7,10 +7,10 @@
 //! hang. Each load is fitted on the blocking pool: on the older part of its past and judged on the
 //! newest, then on all of it. One load is fitted at a time, and a rest of three times as long
 //! follows, so fitting takes a quarter of a core at most. At 0.5 s a load, ten thousand loads take
-//! 5.6 hours of a day, and their 160 batches some 14 queries each.
+//! 5.6 hours of a day, and their 160 batches some 33 queries each.
 //!
-//! Memory holds the pasts of a few batches (64 loads of 8,000 minutes: 2 MB each), one part of an
-//! answer of each, and the data of one fit (8,000 rows of 27 inputs).
+//! Memory holds the pasts of a few batches (64 loads of 19,520 minutes: 5 MB each), one part of an
+//! answer of each, and the data of one fit (8,000 rows of 36 inputs).
 //!
 //! Models of traffic are fitted beside them, each as a batch of its own. A failed fit leaves the
 //! existing trees, and is reported and retried. Both replicas fit the same past, up to the target's
@@ -198,7 +198,7 @@ impl ModelFitter {
         let span = Span {
             end: batch.end,
             step: MINUTE,
-            steps: self.settings.minutes,
+            steps: self.settings.past,
         };
         let workloads: Vec<WorkloadName> = batch
             .loads

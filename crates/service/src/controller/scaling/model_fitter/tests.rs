@@ -191,6 +191,7 @@ impl Outcome {
                 ..plain.boosting
             },
             minutes: MINUTES,
+            past: MINUTES,
             ..plain
         };
         let (to_workloads, by_workloads) = mpsc::channel(batches.len());
@@ -379,7 +380,7 @@ async fn what_was_had_of_a_past_is_not_asked_for_again() {
     let again: u32 = points[3..].iter().sum();
     assert_eq!(
         usize::try_from(first_time + again).unwrap(),
-        fits.settings.minutes
+        fits.settings.past
     );
     assert_eq!(
         queried[3].1.last(),
