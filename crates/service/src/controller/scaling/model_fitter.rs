@@ -195,10 +195,17 @@ impl ModelFitter {
 
     /// The pasts of the loads of a batch, in their order; `None` where they cannot be had whole.
     async fn pasts(&self, batch: &FitBatch, pace: &mut BackfillPace) -> Option<Vec<Steps>> {
+        let mut lessons = batch.loads.iter().map(|load| &load.lesson);
+        let looks_back = lessons.any(|lesson| matches!(lesson, FitTask::Trees(_)));
         let span = Span {
             end: batch.end,
             step: MINUTE,
-            steps: self.settings.past,
+            // A named model learns from the newest minutes alone.
+            steps: if looks_back {
+                self.settings.past
+            } else {
+                self.settings.minutes
+            },
         };
         let workloads: Vec<WorkloadName> = batch
             .loads
