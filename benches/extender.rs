@@ -5,20 +5,28 @@
 #[allow(dead_code)] // shared with tests, which ask more
 mod answering;
 
+#[path = "../tests/support/collector.rs"]
+mod collector;
+
 mod support {
     pub(crate) mod fleet;
     pub(crate) mod percentiles;
 }
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use evenkeel_clock as clock;
 use evenkeel_objects::pod::Pod;
+use evenkeel_service::config::{Config, ConfigSources, Override};
 use evenkeel_service::server::paths::{FILTER, PRIORITIZE};
+use evenkeel_service::span_export::SpanExporter;
+use evenkeel_service::telemetry::{SpanMetrics, SpanRecorder};
 use support::{fleet, percentiles};
 use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 const SIZES: [usize; 3] = [100, 1_000, 5_000];
 
@@ -27,6 +35,10 @@ const CALLS: usize = 2_000;
 const LARGE_CALLS: usize = 200;
 
 fn service(nodes: usize) -> answering::Asked {
+    traced_service(nodes, SpanRecorder::default())
+}
+
+fn traced_service(nodes: usize, recorder: SpanRecorder) -> answering::Asked {
     let cluster = answering::cluster(true);
     answering::add_namespace(
         &cluster,
@@ -34,7 +46,7 @@ fn service(nodes: usize) -> answering::Asked {
         &[("evenkeel.dev/enabled", "true")],
     );
     fleet::fill(&cluster, nodes, nodes * 10);
-    answering::Asked::new(cluster, answering::policy())
+    answering::Asked::traced(cluster, answering::policy(), recorder)
 }
 
 fn runtime() -> Runtime {
@@ -148,5 +160,79 @@ fn storm(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, by_names, with_nodes, storm);
+/// Records spans at this rate, and exports them to a collector on threads of their own.
+fn recorder(exporting: &Runtime, rate: u32) -> SpanRecorder {
+    let (endpoint, _) = exporting.block_on(collector::start([]));
+    let flag = |path: &str, value: String| Override {
+        flag: "--set".to_owned(),
+        path: path.to_owned(),
+        value,
+    };
+    let sources = ConfigSources {
+        flags: vec![
+            flag("tracing.endpoint", endpoint),
+            flag("tracing.samplingRatePerMillion", rate.to_string()),
+        ],
+        ..ConfigSources::default()
+    };
+    let settings = Config::load(&sources).expect("a configuration").tracing;
+    let settings = settings.expect("an endpoint");
+    let (recorder, exporter) = SpanExporter::new(&settings, "", "", &SpanMetrics::default());
+    exporting.spawn(exporter.run(CancellationToken::new()));
+    recorder
+}
+
+/// Filter without spans and with them: each round measures all rates, one after another, so that a ratio
+/// compares calls of the same minute.
+#[allow(clippy::print_stdout)] // a measurement's result is what it prints
+fn spans(_: &mut Criterion) {
+    const ROUNDS: usize = 201;
+    const CALLS: usize = 50;
+    let (runtime, exporting) = (runtime(), Runtime::new().expect("a runtime"));
+    for nodes in SIZES {
+        let mut services = vec![("off", service(nodes))];
+        for (name, rate) in [
+            ("rate 0", 0),
+            ("rate 1 %", 10_000),
+            ("rate 100 %", 1_000_000),
+        ] {
+            services.push((name, traced_service(nodes, recorder(&exporting, rate))));
+        }
+        let bodies = fleet::by_names(nodes, fleet::ASKING);
+        let mut times = vec![Vec::new(); services.len()];
+        for round in 0..ROUNDS {
+            for turn in 0..services.len() {
+                let position = (round + turn) % services.len();
+                let used = clock::thread_time();
+                for call in 0..CALLS {
+                    let body = &bodies[(round * CALLS + call) % bodies.len()];
+                    ask(&runtime, &services[position].1, FILTER, body);
+                }
+                times[position].push(clock::thread_time().saturating_sub(used));
+            }
+        }
+        println!("filter, {nodes} nodes, processor time of a call, median of {ROUNDS} rounds");
+        for ((name, _), times_of) in services.iter().zip(&times) {
+            let pairs = times_of.iter().zip(&times[0]);
+            let ratios = pairs.map(|(with, without)| with.as_secs_f64() / without.as_secs_f64());
+            let (time, ratio) = (
+                median(times_of.clone(), Duration::cmp),
+                median(ratios, f64::total_cmp),
+            );
+            let calls = u32::try_from(CALLS).expect("small");
+            println!("    {name:10}  {:?}  x {ratio:.4}", time / calls);
+        }
+    }
+}
+
+fn median<T: Copy>(
+    values: impl IntoIterator<Item = T>,
+    order: impl FnMut(&T, &T) -> std::cmp::Ordering,
+) -> T {
+    let mut values: Vec<T> = values.into_iter().collect();
+    values.sort_unstable_by(order);
+    values[values.len() / 2]
+}
+
+criterion_group!(benches, spans, by_names, with_nodes, storm);
 criterion_main!(benches);

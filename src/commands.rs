@@ -70,6 +70,8 @@ enum CliCommand {
     #[cfg(feature = "lab")]
     Assess(Box<evenkeel_lab::assess::Args>),
     #[cfg(feature = "lab")]
+    Record(Box<evenkeel_lab::record::Args>),
+    #[cfg(feature = "lab")]
     Forecast(evenkeel_lab::forecast::Args),
     #[cfg(feature = "lab")]
     Train(evenkeel_lab::forecast::train::Args),
@@ -121,6 +123,8 @@ fn run(command: CliCommand) -> Result<(), CliFailure> {
         CliCommand::Explain(args) => explain::run(&args),
         #[cfg(feature = "lab")]
         CliCommand::Assess(args) => evenkeel_lab::assess::run(&args),
+        #[cfg(feature = "lab")]
+        CliCommand::Record(args) => evenkeel_lab::record::run(&args),
         #[cfg(feature = "lab")]
         CliCommand::Forecast(args) => evenkeel_lab::forecast::run(&args),
         #[cfg(feature = "lab")]

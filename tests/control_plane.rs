@@ -29,9 +29,11 @@ mod scenarios {
     pub(crate) mod custom;
     pub(crate) mod direct;
     pub(crate) mod doctor;
+    pub(crate) mod explain_hpa;
     pub(crate) mod external_metrics;
     pub(crate) mod guard;
     pub(crate) mod harness;
+    mod hpa_situations;
     pub(crate) mod idle_extender;
     pub(crate) mod ihpa;
     pub(crate) mod jobs;
@@ -47,6 +49,7 @@ mod scenarios {
     pub(crate) mod resource_metrics;
     pub(crate) mod scale_in;
     pub(crate) mod scaling;
+    pub(crate) mod second_scheduler;
     pub(crate) mod shapes;
     pub(crate) mod signals;
     pub(crate) mod storm;
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         scenarios::custom::suite(),
         scenarios::direct::suite(),
         scenarios::doctor::suite(),
+        scenarios::explain_hpa::suite(),
         scenarios::external_metrics::suite(),
         scenarios::guard::suite(),
         scenarios::harness::suite(),
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         scenarios::replica_profile::suite(),
         scenarios::scale_in::suite(),
         scenarios::scaling::suite(),
+        scenarios::second_scheduler::suite(),
         scenarios::shapes::suite(),
         scenarios::signals::suite(),
         scenarios::storm::suite(),

@@ -6,6 +6,7 @@
 #[allow(dead_code)] // the real control plane's tests use the rest
 mod support {
     pub(crate) mod checker;
+    pub(crate) mod collector;
     pub(crate) mod control_plane;
     pub(crate) mod custom_kind;
     pub(crate) mod dev_api;
@@ -19,6 +20,7 @@ mod whole {
     mod node_lifecycle;
     mod record;
     mod release;
+    mod replay;
     mod scaling_loop;
     mod signer;
     mod uninstall;

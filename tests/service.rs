@@ -6,6 +6,7 @@
 #[allow(dead_code)] // each module uses a part
 mod support {
     pub(crate) mod answering;
+    pub(crate) mod collector;
     pub(crate) mod hostile;
     pub(crate) mod metrics_stand_in;
     pub(crate) mod recorded;
@@ -18,13 +19,17 @@ mod edges {
     mod doctor;
     mod extender;
     mod external_metrics;
+    mod hpa_reader;
     mod kubelets;
     mod list_memory;
     mod metrics_faults;
     mod metrics_provider;
+    mod score_label_safety;
+    mod score_terms;
     mod scrapes;
     mod server_abuse;
     mod server_faults;
+    mod spans;
     mod supply_chain;
     mod tls_reload;
 }

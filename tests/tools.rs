@@ -31,6 +31,7 @@ mod machine {
     pub(crate) mod metrics_prometheus;
     pub(crate) mod node_agent;
     pub(crate) mod node_exporter_texts;
+    pub(crate) mod page;
     pub(crate) mod recorded_exporters;
 }
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         machine::node_agent::suite(),
         machine::node_agent::real::suite(),
         machine::node_exporter_texts::suite(),
+        machine::page::suite(),
         machine::recorded_exporters::suite(),
     ];
     let trials = suites.into_iter().flatten().collect();

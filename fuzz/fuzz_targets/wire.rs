@@ -22,6 +22,7 @@ fuzz_target!(|body: &[u8]| {
             snapshot: &opted_in(),
             policy: &POLICY,
             gates: &admission::ungated,
+            score_terms: &admission::nothing_carried,
             now: jiff::Timestamp::UNIX_EPOCH,
         };
         let reviewed = admission::review(&request, &known);

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use comfy_table::Cell;
 use evenkeel_placement::demand::demand;
 use evenkeel_placement::extender::explain::ResourceMap;
-use evenkeel_placement::extender::profile_threshold;
 use evenkeel_placement::snapshot::{OptIn, Snapshot};
 use evenkeel_placement::{NodeLoad, SchedulingPolicy, profile};
 use evenkeel_units::{Amount, Resource, Resources};
@@ -132,7 +131,7 @@ fn classify(
     let mut warnings: Vec<String> = asked.invalid.iter().map(ToString::to_string).collect();
     let opted_in = snapshot.map(|snapshot| snapshot.opt_in(pod.namespace()));
     let threshold = match opted_in {
-        Some(OptIn::In(namespace)) => profile_threshold(namespace, policy),
+        Some(OptIn::In(namespace)) => policy.profile_threshold_in(namespace),
         _ => policy.profile_threshold,
     };
     if matches!(opted_in, Some(OptIn::Unknown | OptIn::Out)) {
@@ -255,7 +254,9 @@ fn demand_source(name: &str) -> &str {
 mod tests {
     use std::path::Path;
 
-    use evenkeel_placement::admission::{AdmissionContext, AdmissionRequestView, review, ungated};
+    use evenkeel_placement::admission::{
+        AdmissionContext, AdmissionRequestView, nothing_carried, review, ungated,
+    };
     use serde_json::{Value, json};
 
     use super::*;
@@ -280,6 +281,7 @@ mod tests {
             snapshot,
             policy,
             gates: &ungated,
+            score_terms: &nothing_carried,
             now: jiff::Timestamp::UNIX_EPOCH,
         };
         review(&request, &known).profile

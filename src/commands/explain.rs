@@ -1,6 +1,12 @@
-//! `explain`: why a Pod went to its node, or where one would go, as a running service tells.
+//! `explain`: why a Pod went to its node, or where one would go, as a running service reports; and why
+//! an HPA, a target of Evenkeel's scaling or a CronHPA asks for its count.
 
+mod cron_hpa;
+mod hpa;
+mod object_name;
+mod printable;
 mod report;
+mod target;
 
 use std::path::PathBuf;
 
@@ -13,6 +19,7 @@ use evenkeel_terminal::output::{CliFailure, Format};
 use evenkeel_terminal::pod_file;
 use evenkeel_terminal::runtime::runtime;
 use evenkeel_terminal::service_api::{ServiceApi, parse_url};
+use object_name::{NamespacedName, parse_name};
 use report::ExplainReport;
 
 const AFTER_HELP: &str = "\
@@ -27,15 +34,25 @@ Each replica knows only the calls that it received itself.
 Examples:
   evenkeel explain shop/web-7c64d-x2x9p
   evenkeel explain shop/web-7c64d-x2x9p --node node-7
-  evenkeel explain -f examples/pods/edge-proxy.yaml --nodes node-1,node-2 -o json";
+  evenkeel explain -f examples/pods/edge-proxy.yaml --nodes node-1,node-2 -o json
+  evenkeel explain hpa shop/web
+  evenkeel explain target shop/web
+  evenkeel explain cronhpa shop/office-hours";
 
-/// Show why a Pod went to its node, or where one would go now
+/// Show why a Pod went to its node, or where one would go now; or why an HPA or target has its count
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(
+    after_help = AFTER_HELP,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    subject: Option<ExplainSubject>,
+
     /// The Pod, as NAMESPACE/NAME
-    #[arg(required_unless_present = "file", conflicts_with = "file", value_parser = parse_pod)]
-    pod: Option<PodName>,
+    #[arg(required_unless_present = "file", conflicts_with = "file", value_parser = parse_name)]
+    pod: Option<NamespacedName>,
 
     /// Score the Pods of this manifest instead (`-` reads standard input)
     #[arg(long, short, value_name = "FILE")]
@@ -68,24 +85,21 @@ pub(super) struct Args {
     output: Format,
 }
 
-#[derive(Debug, Clone)]
-struct PodName {
-    namespace: String,
-    name: String,
-}
-
-fn parse_pod(text: &str) -> Result<PodName, String> {
-    let (namespace, name) = text.split_once('/').unwrap_or_default();
-    if namespace.is_empty() || name.is_empty() || name.contains('/') {
-        return Err("accepted: NAMESPACE/NAME".to_owned());
-    }
-    Ok(PodName {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    })
+#[derive(Debug, clap::Subcommand)]
+enum ExplainSubject {
+    Hpa(hpa::Args),
+    Target(target::Args),
+    #[command(name = "cronhpa")]
+    CronHpa(cron_hpa::Args),
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
+    match &args.subject {
+        Some(ExplainSubject::Hpa(args)) => return hpa::run(args),
+        Some(ExplainSubject::Target(args)) => return target::run(args),
+        Some(ExplainSubject::CronHpa(args)) => return cron_hpa::run(args),
+        None => {}
+    }
     let pods = runtime()?.block_on(ask(args))?;
     for name in &args.node {
         let is_known = |pod: &PodExplanation| pod.now.nodes.iter().any(|node| node.name == *name);
@@ -110,7 +124,7 @@ async fn ask(args: &Args) -> Result<Vec<PodExplanation>, CliFailure> {
     if !nodes.is_empty() {
         fields.push(("nodes", &*nodes));
     }
-    if let Some(PodName { namespace, name }) = &args.pod {
+    if let Some(NamespacedName { namespace, name }) = &args.pod {
         fields.extend([("namespace", &**namespace), ("pod", &**name)]);
         return Ok(vec![service.get(api::EXPLAIN, &fields).await?]);
     }
@@ -122,18 +136,4 @@ async fn ask(args: &Args) -> Result<Vec<PodExplanation>, CliFailure> {
         }
     }
     Ok(explained)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pod_is_named_with_its_namespace() {
-        let named = parse_pod("shop/web-0").unwrap();
-        assert_eq!((&*named.namespace, &*named.name), ("shop", "web-0"));
-        for text in ["web-0", "/web-0", "shop/", "a/b/c", ""] {
-            assert!(parse_pod(text).is_err(), "{text}");
-        }
-    }
 }

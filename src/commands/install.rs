@@ -64,8 +64,8 @@ pub(super) struct ManifestArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
     replicas: Option<u32>,
 
-    /// Another TCP port that the service may call, in addition to 443, 6443, 9090 and 10250; may be
-    /// repeated
+    /// Another TCP port that the service may call, in addition to 443, 4318, 6443, 9090 and 10250;
+    /// may be repeated
     #[arg(long = "egress-port", value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     egress_ports: Vec<u16>,
 
@@ -177,7 +177,7 @@ impl ManifestArgs {
         }
         sources.flags = assigned.collect();
         let checked = Config::parse(&text, &sources)?;
-        warn_of_port(&checked, objects);
+        warn_of_ports(&checked, objects);
         if self.assignments.is_empty() {
             return Ok(text);
         }
@@ -246,15 +246,21 @@ fn variables(objects: &[Value]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Warns where Prometheus is asked at a port that the NetworkPolicy keeps shut.
-fn warn_of_port(config: &Config, objects: &[Value]) {
+/// Warns where Prometheus or a collector is called at a port that the NetworkPolicy keeps shut.
+fn warn_of_ports(config: &Config, objects: &[Value]) {
     let effective = serde_json::to_value(config.effective()).unwrap_or_default();
     let metrics = &effective["metrics"];
-    let url = metrics["prometheus"]["url"].as_str().unwrap_or_default();
-    if metrics["source"] != "prometheus" {
-        return;
+    if metrics["source"] == "prometheus" {
+        let url = &metrics["prometheus"]["url"];
+        warn_of_port("metrics.prometheus.url", "Prometheus", url, objects);
     }
-    let Some(port) = url.parse().ok().and_then(|url: Uri| port(&url)) else {
+    let endpoint = &effective["tracing"]["endpoint"];
+    warn_of_port("tracing.endpoint", "the collector", endpoint, objects);
+}
+
+fn warn_of_port(field: &str, server: &str, url: &Value, objects: &[Value]) {
+    let url = url.as_str().and_then(|url| url.parse().ok());
+    let Some(port) = url.and_then(|url: Uri| port(&url)) else {
         return;
     };
     let rules = &own(objects, "NetworkPolicy")["spec"]["egress"];
@@ -267,9 +273,9 @@ fn warn_of_port(config: &Config, objects: &[Value]) {
         .is_some_and(|rules| rules.iter().any(opens));
     if !is_open {
         output::warn(&format!(
-            "metrics.prometheus.url names port {port}, and the NetworkPolicy allows egress to TCP \
-             443, 6443, 9090 and 10250 only; if the Pods of Prometheus listen on another port, add \
-             that port with --egress-port"
+            "{field} names port {port}, and the NetworkPolicy allows egress to TCP 443, 4318, \
+             6443, 9090 and 10250 only; if the Pods of {server} listen on another port, add that \
+             port with --egress-port"
         ));
     }
 }

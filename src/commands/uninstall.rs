@@ -36,7 +36,8 @@ What it undoes:
   - bounds of HPAs and ScaledObjects, and replicas that CronHPAs set: your own values return,
     including your later edits
   - a workload that mode direct scaled to zero gets one replica
-  - taints of overloaded nodes, Pod deletion costs, annotations and labels that Evenkeel wrote
+  - taints of overloaded nodes, score labels, Pod deletion costs, annotations and labels that
+    Evenkeel wrote
   - Pods that Evenkeel resized get their original resources back
 
 What stays:
@@ -60,6 +61,7 @@ The CronJob evenkeel-restore runs with --expired. By the API server's clock, it
   - puts bounds and replica counts of CronHPAs back if their record expired an hour ago, even while
     a leader runs
   - opens the readiness gate of a new Pod after five minutes
+  - removes score labels of nodes if no leader has renewed the Lease for ten minutes
   - restores resized Pods, brings Pods back into traffic, and removes taints and Pod deletion costs
     if no leader has renewed the Lease for an hour
 Under `writes: disabled` it writes nothing.

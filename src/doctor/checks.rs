@@ -7,6 +7,7 @@ mod bind_calls;
 mod call_failures;
 mod certificate;
 mod cluster_writes;
+mod command_line;
 mod conflicts;
 mod custom_kinds;
 mod evidence;
@@ -26,6 +27,7 @@ mod rights;
 mod rotation;
 mod scaling_mode;
 mod scheduler;
+mod score_labels;
 mod unreadable_objects;
 mod webhook;
 
@@ -95,6 +97,8 @@ pub const CHECKS: &[DoctorCheck] = checks! {
     unreadable_objects::UNREADABLE, "the objects of the cluster can be read", unreadable_objects::check;
     held_pods::REFUSED, "Pods that wait for headroom", held_pods::check;
     node_autoscaler::CONFLICT, "a node autoscaler sees the Pods that Evenkeel refuses", node_autoscaler::check;
+    score_labels::LABELS, "nodes have score labels", score_labels::written;
+    score_labels::NEIGHBOURS, "cluster-autoscaler, Karpenter and the descheduler beside score labels", score_labels::neighbours;
     leftovers::LEFTOVERS, "objects of another installation", leftovers::check;
 };
 

@@ -8,6 +8,7 @@ mod objects;
 mod placements;
 mod replicas;
 mod rights;
+mod scheduling_neighbours;
 mod webhook_dry_run;
 
 use std::collections::BTreeMap;
@@ -115,6 +116,8 @@ pub async fn gather(
         trial: ReadOutcome::Absent,
         objects: Vec::new(),
         node_autoscalers: None,
+        autoscaler_deployments: None,
+        descheduler_policies: None,
         unreadable: Vec::new(),
     };
     further(client, &reader, &mut observation).await;
@@ -199,6 +202,14 @@ async fn further(client: &Client, reader: &ClusterReader<'_>, observation: &mut 
     let system = system(reader);
     let node_autoscalers = node_autoscalers::installed(&system, &observation.api_groups).await;
     observation.node_autoscalers = Some(node_autoscalers);
+    if !observation.score_labels().is_empty() {
+        let (deployments, policies) = tokio::join!(
+            scheduling_neighbours::node_autoscalers(reader),
+            scheduling_neighbours::descheduler_policies(reader, &system),
+        );
+        observation.autoscaler_deployments = Some(deployments);
+        observation.descheduler_policies = Some(policies);
+    }
     let (external, provider) = tokio::join!(
         reader.named::<APIService>(api_service::EXTERNAL_METRICS),
         reader.named::<APIService>(api_service::METRICS_PROVIDER),

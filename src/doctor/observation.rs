@@ -2,10 +2,11 @@
 //! certificates are kept.
 
 use evenkeel_service::cluster::{ReadFailure, ReadOutcome};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_hpa::autoscaler::Autoscaler;
 use evenkeel_objects::annotated_object::AnnotatedObject;
+use evenkeel_objects::annotations::SCORE_LABEL_PREFIX;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::node::Node;
 use evenkeel_objects::pod;
@@ -193,6 +194,12 @@ pub struct DoctorObservation {
     /// The node autoscalers that are installed, by name; `None` where that was not looked at.
     #[serde(default)]
     pub node_autoscalers: Option<ReadOutcome<Vec<String>>>,
+    /// The Deployments of node autoscalers, where nodes have score labels.
+    #[serde(default)]
+    pub autoscaler_deployments: Option<ReadOutcome<Vec<Deployment>>>,
+    /// The ConfigMaps with a policy of the descheduler, where nodes have score labels.
+    #[serde(default)]
+    pub descheduler_policies: Option<ReadOutcome<Vec<ConfigMap>>>,
     /// The objects that cannot be read and were left out, a text for each kind.
     #[serde(default)]
     pub unreadable: Vec<String>,
@@ -238,6 +245,14 @@ impl DoctorObservation {
             flags: Vec::new(),
         };
         Some(Config::parse(files.get(CONFIGURATION_FILE)?, &sources))
+    }
+
+    /// The keys of all score labels that nodes have.
+    pub(super) fn score_labels(&self) -> BTreeSet<&str> {
+        let nodes = self.nodes.there().into_iter().flatten();
+        let keys = nodes.flat_map(|node| node.labels.keys().map(String::as_str));
+        keys.filter(|key| key.starts_with(SCORE_LABEL_PREFIX))
+            .collect()
     }
 
     /// The variables that the Deployment gives its container as plain values.

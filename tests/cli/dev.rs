@@ -41,6 +41,7 @@ fn a_short_run_tells_how_to_reach_the_cluster_what_happens_and_how_it_compares()
         "{drawn}"
     );
     for part in [
+        "Page for a browser: http://127.0.0.1:",
         "kubectl --kubeconfig /",
         "service     ready",
         "classified  shop/frontend-",

@@ -122,6 +122,15 @@ fn a_port_that_the_network_policy_keeps_shut_is_named() {
     let url = "metrics.prometheus.url=http://prometheus.monitoring.svc:8080";
     let called = evenkeel(&["install", "--set", url]);
     assert!(called.stderr.contains("port 8080"), "{}", called.stderr);
+    let url_of = |port| format!("tracing.endpoint=http://otel-collector.observability.svc:{port}");
+    let called = evenkeel(&["install", "--set", &url_of(4319)]);
+    assert!(
+        called.stderr.contains("tracing.endpoint names port 4319"),
+        "{}",
+        called.stderr
+    );
+    let called = evenkeel(&["install", "--set", &url_of(4318)]);
+    assert_eq!(called.stderr, "");
     let called = evenkeel(&["install", "--set", url, "--egress-port", "8080"]);
     assert_eq!(called.stderr, "");
     let objects = objects(&called);

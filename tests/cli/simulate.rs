@@ -262,7 +262,7 @@ fn what_is_not_accepted_is_refused_with_what_is() {
     with(&["--policy", "best"]).is_refused(2, &["best", "load-variation-risk"]);
     with(&["--scaling", "never"]).is_refused(2, &["never", "ds-hpa"]);
     with(&["--seeds", "0"]).is_refused(2, &["--seeds"]);
-    with(&["--load-factor", "0.5"]).is_refused(2, &["--simkube"]);
+    with(&["--load-factor", "0.5"]).is_refused(2, &["--replay"]);
     with(&["--simkube", "Cargo.toml"]).is_refused(2, &["Cargo.toml", "SimKube", "MessagePack"]);
     with(&["--frontier"]).is_refused(2, &["--frontier", "portraitProviders"]);
     with(&["--frontier", "--policy", "clbp"]).is_refused(2, &["--frontier", "--policy"]);

@@ -18,7 +18,7 @@ use evenkeel_objects::lease::LeaseRecord;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::admission::{
-    AdmissionContext, AdmissionOutcome, AdmissionRequestView, review, ungated,
+    AdmissionContext, AdmissionOutcome, AdmissionRequestView, nothing_carried, review, ungated,
 };
 use evenkeel_placement::demand::DemandSource;
 use evenkeel_placement::snapshot::Snapshot;
@@ -489,6 +489,7 @@ fn nothing_is_decided_on_a_cluster_that_was_never_listed() {
             snapshot: &snapshot,
             policy: &policy(),
             gates: &ungated,
+            score_terms: &nothing_carried,
             now: clock::now(),
         };
         let reviewed = review(&request, &known);

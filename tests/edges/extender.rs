@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 mod choices;
+mod dashboard;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ fn nodes() -> ClusterState {
     cluster
 }
 
-fn opted_in() -> ClusterState {
+pub(super) fn opted_in() -> ClusterState {
     let cluster = nodes();
     add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
     cluster

@@ -164,6 +164,7 @@ fn picture() -> ClusterState {
         caps_as_demand: false,
         expects_metrics: true,
         balances_scale_in: false,
+        shape_policy: None,
     });
     for name in ["web-0", "web-1"] {
         let ready = if name == "web-0" { "True" } else { "False" };

@@ -12,7 +12,7 @@ const GROUND: [&str; 3] = ["label-selector", "quantity", "units"];
 const PURE: (&str, &str) = ("units", "training");
 
 /// Prefixes of the dependencies that crates of decisions may not use.
-const IMPURE: [&str; 17] = [
+const IMPURE: [&str; 18] = [
     "async-",
     "axum",
     "evenkeel-apiserver",
@@ -24,6 +24,7 @@ const IMPURE: [&str; 17] = [
     "kube-client",
     "kube-runtime",
     "log",
+    "opentelemetry",
     "reqwest",
     "rustix",
     "tokio",

@@ -17,7 +17,8 @@ fn queries() -> Vec<String> {
         }
         let dashboard: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
         for panel in dashboard["panels"].as_array().unwrap() {
-            let targets = panel["targets"].as_array().unwrap().iter();
+            // A row has none.
+            let targets = panel["targets"].as_array().into_iter().flatten();
             found.extend(targets.map(|target| target["expr"].as_str().unwrap().to_owned()));
         }
     }
@@ -26,7 +27,7 @@ fn queries() -> Vec<String> {
 
 fn prometheus_reads_the_queries_of_the_dashboards() {
     let queries = queries();
-    assert!(queries.len() > 20, "{}", queries.len());
+    assert!(queries.len() > 50, "{}", queries.len());
     let rules: Vec<Value> = queries
         .iter()
         .enumerate()

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use evenkeel_certificates::certificate_secret;
 use evenkeel_certificates::certificate_secret::Files;
+use evenkeel_objects::annotations::SCORE_LABEL_PREFIX;
 use evenkeel_objects::managed_fields::MANAGER;
 use evenkeel_objects::plan::WriteOperation;
 use evenkeel_objects::scaled_kind::ScaledKind;
@@ -1320,6 +1321,25 @@ fn taints_are_set_only_with_their_component() {
     assert_eq!(effect, Some(TaintEffect::NoSchedule));
 }
 
+/// An account that could set labels could have all new Pods prefer one node: the base lets none be set.
+fn score_labels_are_set_only_with_their_component() {
+    let may_score = |objects: &[Value]| {
+        let policy = find(objects, "ValidatingAdmissionPolicy", "evenkeel-writes");
+        named(&policy["spec"]["variables"], "mayScore")["expression"].clone()
+    };
+    let objects = base();
+    assert_eq!(may_score(&objects), "false");
+    assert_eq!(configuration(&objects).policy.score_labels, None);
+    let objects = built("deploy/overlays/score-labels");
+    assert_eq!(may_score(&objects), "true");
+    assert!(configuration(&objects).policy.score_labels.is_some());
+    for policy in ["evenkeel-writes", "evenkeel-restores"] {
+        let policy = find(&objects, "ValidatingAdmissionPolicy", policy)["spec"].to_string();
+        let prefix = format!("\\\"{SCORE_LABEL_PREFIX}\\\"");
+        assert!(policy.contains(&prefix), "{policy}");
+    }
+}
+
 /// Applying the base over an overlay takes away nothing that a component granted: the guards do not
 /// come with the components.
 fn the_guards_look_at_pods_whichever_components_there_are() {
@@ -2007,6 +2027,7 @@ crate::support::trial::suite!(
         the_reader_of_series_may_ask_every_question,
         custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes,
         taints_are_set_only_with_their_component,
+        score_labels_are_set_only_with_their_component,
         the_guards_look_at_pods_whichever_components_there_are,
         pods_are_given_costs_of_deletion_only_with_their_component,
         pods_are_taken_out_of_traffic_only_with_their_component,

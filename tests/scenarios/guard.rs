@@ -202,6 +202,81 @@ fn nodes_are_tainted_with_the_component_alone_and_only_as_overloaded() {
     });
 }
 
+/// A label of a node may decide where Pods run.
+fn nodes_are_scored_with_the_component_alone_and_keep_all_other_labels() {
+    with_control_plane(async |plane| {
+        let installation = manifests::install(plane, 443, None).await;
+        let evenkeel = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
+        let evenkeel = client(evenkeel).await;
+        let node = json!({"metadata": {"name": SCORED, "labels": {"zone": "a"}}});
+        let node = serde_json::from_value(node).expect("a node");
+        let nodes: Api<Node> = Api::all(plane.client.clone());
+        let made = nodes.create(&PostParams::default(), &node).await;
+        made.expect("the node is made");
+        no_score_may_be_set(plane, &evenkeel).await;
+        manifests::grant(&plane.client, "deploy/overlays/score-labels").await;
+        let score = |value: Value| json!({"score.evenkeel.dev/normal-c1": value});
+        eventually("the component's guard is obeyed", async || {
+            let answer = labels(&evenkeel, &score(json!("3"))).await;
+            answer.map(drop).map_err(|error| error.to_string())
+        })
+        .await;
+        for refused in [
+            score(json!("5")),
+            score(json!("")),
+            json!({"zone": "b"}),
+            json!({"zone": null}),
+            json!({"score.evenkeel.device/x": "1"}),
+            json!({"evenkeel.dev/enabled": "true"}),
+            json!({"node-role.kubernetes.io/control-plane": ""}),
+        ] {
+            let answer = labels(&evenkeel, &refused).await;
+            assert!(answer.is_err(), "{refused}: {answer:?}");
+        }
+        let clean_up = by_account(plane, "evenkeel-restore", &[]).await;
+        eventually("the clean-up's guard is obeyed", async || {
+            let answer = labels(&clean_up, &score(json!("0"))).await;
+            let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("clean-up may"));
+            holds(refused, || format!("{answer:?}"))
+        })
+        .await;
+        assert!(labels(&clean_up, &json!({"zone": null})).await.is_err());
+        let answer = labels(&clean_up, &score(Value::Null))
+            .await
+            .expect("it goes");
+        let left = answer.metadata.labels.unwrap_or_default();
+        assert_eq!(left.get("zone").map(String::as_str), Some("a"));
+        assert!(
+            !left.keys().any(|key| key.starts_with("score.")),
+            "{left:?}"
+        );
+        // The guard as it was, for the next test on this control plane.
+        manifests::grant(&plane.client, "deploy/base").await;
+        no_score_may_be_set(plane, &evenkeel).await;
+        labels(&plane.client, &score(json!("1")))
+            .await
+            .expect("an administrator sets it");
+        let answer = labels(&evenkeel, &score(Value::Null)).await;
+        assert!(
+            answer.is_ok(),
+            "a label that is left may be removed: {answer:?}"
+        );
+    });
+}
+
+/// Waits until the guard of the base is obeyed.
+async fn no_score_may_be_set(plane: &ControlPlane, evenkeel: &Client) {
+    let score = |value: Value| json!({"score.evenkeel.dev/normal-c1": value});
+    eventually("the base lets no score through", async || {
+        let before = labels(&plane.client, &score(Value::Null)).await;
+        before.expect("an administrator sets what he likes");
+        let answer = labels(evenkeel, &score(json!("3"))).await;
+        let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change only the labels"));
+        holds(refused, || format!("{answer:?}"))
+    })
+    .await;
+}
+
 /// Waits until the guard of the base is obeyed; each trial begins without the taint, since one that stands
 /// already may stay.
 async fn none_may_be_set(plane: &ControlPlane, evenkeel: &Client, [foreign, ours]: [&Value; 2]) {
@@ -339,6 +414,14 @@ async fn price(client: &Client, namespace: &str, change: &Value) -> kube::Result
 }
 
 const TAINTED: &str = "tainted";
+const SCORED: &str = "scored";
+
+/// Changes these labels of the node, with the rights of `client`.
+async fn labels(client: &Client, labels: &Value) -> kube::Result<Node> {
+    let change = Patch::Merge(json!({"metadata": {"labels": labels}}));
+    let nodes: Api<Node> = Api::all(client.clone());
+    nodes.patch(SCORED, &PatchParams::default(), &change).await
+}
 
 fn taint(key: &str, effect: &str) -> Value {
     json!({"key": key, "value": "cpu", "effect": effect})
@@ -1014,6 +1097,7 @@ crate::support::trial::suite!(super::world::NEEDS => [
     evenkeel_is_narrowed_in_whatever_namespace_it_is,
     the_clean_up_may_only_put_back,
     nodes_are_tainted_with_the_component_alone_and_only_as_overloaded,
+    nodes_are_scored_with_the_component_alone_and_keep_all_other_labels,
     pods_are_given_costs_with_the_component_alone_and_never_over_the_users,
     own_kinds_of_users_are_out_of_evenkeels_reach,
     evenkeel_may_scale_only_where_the_namespace_has_opted_in,

@@ -117,7 +117,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router) {
     }
 }
 
-async fn resources() -> Json<Value> {
+pub(crate) async fn resources() -> Json<Value> {
     Json(json!({"kind": "APIResourceList", "apiVersion": "v1",
         "groupVersion": "metrics.k8s.io/v1beta1", "resources": [
             {"name": "pods", "singularName": "", "namespaced": true, "kind": "PodMetrics",

@@ -13,6 +13,7 @@ use crate::support::control_plane::link::Link;
 use crate::support::control_plane::manifests::{self, Installation, NAMESPACE};
 use crate::support::control_plane::nodes::{self, NodeShape};
 use crate::support::control_plane::objects::PodSketch;
+use crate::support::control_plane::process::Process;
 use crate::support::control_plane::prometheus::Prometheus;
 use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
@@ -33,6 +34,7 @@ pub(crate) const PROFILE: &str = "evenkeel.dev/profile";
 /// the same figures.
 const RATE_CAPACITY: &str = "100MB/s";
 const MEGABYTE: f64 = 1e6;
+const SECOND_SCHEDULER: &str = "deploy/overlays/second-scheduler";
 /// Those that are measured of each node.
 const RESOURCES: usize = 5;
 
@@ -311,6 +313,29 @@ impl<'a> World<'a> {
             extender["httpTimeout"] = json!("20s");
         }
         configuration
+    }
+
+    /// Starts the component's scheduler, which leads to the replica that is called.
+    pub(crate) async fn start_second_scheduler(&self) -> Process {
+        let token = manifests::token(&self.plane.client, NAMESPACE, "evenkeel-scheduler").await;
+        let credentials = json!({"token": token});
+        let kubeconfig = self.plane.kubeconfig("second-scheduler", &credentials);
+        let mut configuration = manifests::scheduler_configuration(SECOND_SCHEDULER);
+        // Names of the cluster lead nowhere here.
+        configuration["extenders"] = self.scheduling()["extenders"].clone();
+        self.plane
+            .start_second_scheduler(&kubeconfig, configuration)
+            .await
+    }
+
+    /// Grants what the second scheduler's component takes, and starts the replica that is called, which gives
+    /// Pods to this scheduler while it is alive.
+    pub(crate) async fn serve_beside(&self, scheduler: &str) -> Evenkeel {
+        manifests::grant(&self.plane.client, SECOND_SCHEDULER).await;
+        let own = json!({"admission": {"schedulerName": scheduler}});
+        let replica = self.replica_with("evenkeel-0", self.port, "1s", &own).await;
+        self.await_measured(&replica).await;
+        replica
     }
 
     /// Waits until the API server asks the webhook and the webhook knows the namespace.

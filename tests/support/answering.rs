@@ -1,12 +1,13 @@
 //! The real router over a cluster of the test's making, asked without a socket.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use axum::response::Response;
 use bytes::Bytes;
 use evenkeel_certificates::bundle::Bundle;
 use evenkeel_certificates::rotation_plan::Validity;
@@ -16,20 +17,26 @@ use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::no_headroom::NoHeadroom;
 use evenkeel_placement::balance::{Normalization, ScoringStrategy};
 use evenkeel_placement::profile::ProfileTable;
+use evenkeel_placement::score_term_rules::ScoreTermRules;
 use evenkeel_placement::{NodesToScore, SchedulingPolicy, node_table};
 use evenkeel_service::api::EXPLAIN;
 use evenkeel_service::cluster::{ClusterState, Settings, WATCHED};
+use evenkeel_service::controller::{WriteSwitch, Writes};
+use evenkeel_service::dashboard::DashboardScalingState;
 use evenkeel_service::server::handlers::Handlers;
 use evenkeel_service::server::tls::{
     Authority, CertificateStore, CertificateUpdate, ClientAuthorities, Peer, ServerCertificate,
 };
 use evenkeel_service::server::{BodyPace, ListenerMetrics, handlers};
-use evenkeel_service::telemetry::Registry;
+use evenkeel_service::telemetry::{Registry, SpanRecorder};
 use evenkeel_service::{dashboard, server, telemetry};
 use evenkeel_units as units;
 use evenkeel_units::{Ratio, Resources};
 use http_body_util::BodyExt as _;
+use hyper::Response as HttpResponse;
 use jiff::SignedDuration;
+use kube::Client;
+use kube::client::Body as KubeBody;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::Value;
@@ -54,6 +61,7 @@ pub(crate) fn policy() -> SchedulingPolicy {
         caps_as_demand: false,
         default_capacity: Resources::default(),
         scheduler_name: None,
+        score_labels: None,
         max_age: SignedDuration::from_mins(3),
     }
 }
@@ -67,11 +75,31 @@ pub(crate) fn unlisted(expects_metrics: bool) -> ClusterState {
 pub(crate) fn with_settings(balances_scale_in: bool, expects_metrics: bool) -> ClusterState {
     ClusterState::new(Settings {
         balances_scale_in,
+        shape_policy: None,
         table: node_table::Settings::default(),
         capacities: Capacities::default(),
         caps_as_demand: false,
         expects_metrics,
     })
+}
+
+/// An empty cluster with score labels of which everything has been listed, and its policy.
+#[allow(dead_code)] // the test of score terms has one
+pub(crate) fn with_score_labels() -> (ClusterState, SchedulingPolicy) {
+    let policy = SchedulingPolicy {
+        score_labels: Some(ScoreTermRules::default()),
+        ..policy()
+    };
+    let cluster = ClusterState::new(Settings {
+        balances_scale_in: false,
+        shape_policy: Some(Arc::new(policy.clone())),
+        table: node_table::Settings::default(),
+        capacities: Capacities::default(),
+        caps_as_demand: false,
+        expects_metrics: true,
+    });
+    listed(&cluster);
+    (cluster, policy)
 }
 
 /// Everything there is has been listed.
@@ -101,10 +129,13 @@ pub(crate) fn add_namespace(cluster: &ClusterState, name: &str, annotations: &[(
 
 /// The router with a client at its other end.
 pub(crate) struct Asked {
+    handlers: Handlers,
     router: Router,
-    explanations: Router,
+    /// Made at its first use, because a client needs a runtime.
+    dashboard: OnceLock<Router>,
     registry: Registry,
     peer: Arc<Peer>,
+    switch: WriteSwitch,
 }
 
 /// An answer of the service.
@@ -157,10 +188,39 @@ impl Certificates {
     }
 }
 
+fn dashboard_of(handlers: &Handlers, client: Client) -> Router {
+    dashboard::routes(handlers, &DashboardScalingState::default(), client)
+}
+
+/// A client whose server knows no object.
+fn no_api_server() -> Client {
+    let service = tower::service_fn(|_: Request<KubeBody>| async {
+        let response = HttpResponse::builder().status(404);
+        response.body(KubeBody::empty())
+    });
+    Client::new(service, "default")
+}
+
+/// Records no span.
+fn off() -> SpanRecorder {
+    SpanRecorder::default()
+}
+
 impl Asked {
     /// The paths of the HTTPS listener, called without a certificate where none is needed.
     pub(crate) fn new(cluster: ClusterState, policy: SchedulingPolicy) -> Self {
         Self::by(cluster, policy, &Certificates::new(false), false)
+    }
+
+    /// The same, with a span for each call.
+    #[allow(dead_code)] // the tests of spans record them
+    pub(crate) fn traced(
+        cluster: ClusterState,
+        policy: SchedulingPolicy,
+        recorder: SpanRecorder,
+    ) -> Self {
+        let certificates = Certificates::new(false);
+        Self::with_chain(cluster, policy, &certificates, (Vec::new(), recorder))
     }
 
     /// The same, called by kube-scheduler with its certificate or without one.
@@ -175,7 +235,7 @@ impl Asked {
         } else {
             Vec::new()
         };
-        Self::with_chain(cluster, policy, certificates, chain)
+        Self::with_chain(cluster, policy, certificates, (chain, off()))
     }
 
     /// The same, asked by the scheduler of another cluster.
@@ -185,19 +245,22 @@ impl Asked {
         policy: SchedulingPolicy,
         certificates: &Certificates,
     ) -> Self {
-        Self::with_chain(cluster, policy, certificates, other.scheduler.clone())
+        let scheduler = (other.scheduler.clone(), off());
+        Self::with_chain(cluster, policy, certificates, scheduler)
     }
 
     fn with_chain(
         cluster: ClusterState,
         policy: SchedulingPolicy,
         certificates: &Certificates,
-        chain: Vec<CertificateDer<'static>>,
+        (chain, recorder): (Vec<CertificateDer<'static>>, SpanRecorder),
     ) -> Self {
         let metrics = handlers::HandlerMetrics::default();
         let mut registry = telemetry::registry();
         metrics.register(&mut registry);
-        let handlers = Handlers::new(cluster, Arc::new(policy), metrics);
+        let switch = WriteSwitch::new(Writes::Enabled);
+        let handlers =
+            Handlers::new(cluster, Arc::new(policy), metrics, switch.clone()).with_spans(recorder);
         let many = NonZeroUsize::new(64).expect("not zero");
         let settings = handlers::Settings {
             admission_body: units::Bytes(ADMISSION_BODY),
@@ -216,10 +279,30 @@ impl Asked {
             router: handlers
                 .routes(&settings, server::ListenerMetrics::default())
                 .into_router(),
-            explanations: dashboard::explanations(&handlers),
+            dashboard: OnceLock::new(),
+            handlers,
             registry,
             peer: Arc::new(Peer::new(Arc::clone(&certificates.store), chain)),
+            switch,
         }
+    }
+
+    /// The same with an API server, which explanations of HPAs read.
+    #[allow(dead_code)] // the test of the HPA reader does
+    pub(crate) fn with_api_server(mut self, client: Client) -> Self {
+        self.dashboard = dashboard_of(&self.handlers, client).into();
+        self
+    }
+
+    fn dashboard_router(&self) -> Router {
+        let made = || dashboard_of(&self.handlers, no_api_server());
+        self.dashboard.get_or_init(made).clone()
+    }
+
+    /// Sets the kill switch.
+    #[allow(dead_code)] // the test of score terms does
+    pub(crate) fn set_writes(&self, writes: Writes) {
+        self.switch.set(writes);
     }
 
     /// Asks why a Pod went where it went; the status and the body.
@@ -244,9 +327,24 @@ impl Asked {
         (status, serde_json::from_slice(&body).expect("JSON"))
     }
 
+    /// Reads a path of the dashboard.
+    #[allow(dead_code)] // the test of the dashboard reads
+    pub(crate) async fn dashboard(&self, target: &str) -> Response {
+        self.dashboard_from(target, "none").await
+    }
+
+    /// The same from a page of the same site, or of another.
+    #[allow(dead_code)] // the test of the dashboard reads
+    pub(crate) async fn dashboard_from(&self, target: &str, site: &str) -> Response {
+        let request = Request::get(target).header("sec-fetch-site", site);
+        let request = request.body(Body::empty());
+        let answered = self.dashboard_router().oneshot(request.expect("a request"));
+        answered.await.expect("the router answers")
+    }
+
     async fn explained(&self, request: axum::http::Result<Request<Body>>) -> (StatusCode, Bytes) {
         let request = request.expect("a request");
-        let answered = self.explanations.clone().oneshot(request).await;
+        let answered = self.dashboard_router().oneshot(request).await;
         let (head, body) = answered.expect("the router answers").into_parts();
         let body = body.collect().await.expect("the answer's body").to_bytes();
         (head.status, body)

@@ -20,6 +20,7 @@ use evenkeel_lab::dev::cluster::{
     DevCluster, DevClusterOptions, DevEvent, DevEventBus, TimedEvent,
 };
 use evenkeel_lab::dev::embedded_service;
+use evenkeel_service::dashboard::ReplayBoard;
 use evenkeel_units::Ratio;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -57,7 +58,11 @@ async fn start(
     let mut options = DevClusterOptions::new(folder.to_owned());
     options.patience = Some(Duration::from_secs(10));
     change(&mut options);
-    let serve = async |wiring| embedded_service::run(wiring).await.map_err(Into::into);
+    let serve = async |wiring| {
+        embedded_service::run(wiring, ReplayBoard::default())
+            .await
+            .map_err(Into::into)
+    };
     let events = DevEventBus::default();
     let happened = events.subscribe();
     let cluster = DevCluster::start(options, events, serve).await;

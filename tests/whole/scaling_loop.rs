@@ -19,5 +19,6 @@ mod overload;
 mod processes;
 mod scale_in;
 mod signals;
+mod spans;
 mod traffic;
 mod world;

@@ -69,6 +69,7 @@ impl Watched {
             caps_as_demand: false,
             expects_metrics: false,
             balances_scale_in: false,
+            shape_policy: None,
         });
         let metrics = ClusterMetrics::default();
         let often = Duration::from_millis(200);

@@ -8,6 +8,7 @@ use std::process::Output;
 
 use evenkeel_lab::dev::cluster::{DevCluster, DevClusterOptions, DevEventBus};
 use evenkeel_lab::dev::embedded_service;
+use evenkeel_service::dashboard::ReplayBoard;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
@@ -24,7 +25,11 @@ async fn start(folder: &std::path::Path) -> DevCluster {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut options = DevClusterOptions::new(folder.to_owned());
     options.scenario.workloads.clear();
-    let serve = async |wiring| embedded_service::run(wiring).await.map_err(Into::into);
+    let serve = async |wiring| {
+        embedded_service::run(wiring, ReplayBoard::default())
+            .await
+            .map_err(Into::into)
+    };
     let cluster = DevCluster::start(options, DevEventBus::default(), serve).await;
     cluster.unwrap_or_else(|error| panic!("{error}"))
 }

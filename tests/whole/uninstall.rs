@@ -568,6 +568,32 @@ fn taints_go_once_no_leader_has_been_there_for_an_hour() {
     }
 }
 
+/// Old scores mislead kube-scheduler, so they go much earlier than taints.
+#[test]
+fn score_labels_go_once_no_leader_has_been_there_for_ten_minutes() {
+    for (age, left) in [(9, true), (11, false), (61, false)] {
+        with_settings(settings(), async |server, client| {
+            let labels = json!({"score.evenkeel.dev/normal-c1": "3", "score.evenkeel.dev/io-d2": "0",
+                "evenkeel.dev/other": "kept"});
+            let node = json!({"metadata": {"name": "hot", "labels": labels},
+                "spec": {"taints": [overloaded()]}});
+            create(client, "/api/v1/nodes", &node).await;
+            let renewed = evenkeel_clock::now() - SignedDuration::from_mins(age);
+            hold_lease(client, renewed).await;
+            let call = ["--expired", "--set", "writes=enabled", "-o", "json"];
+            let called = evenkeel(server, &call).await;
+            assert_eq!(called.code, 0, "{}", called.stderr);
+            let node = get(client, "/api/v1/nodes/hot").await;
+            let found = node["metadata"]["labels"].as_object().unwrap();
+            let scores = found.keys().filter(|key| key.starts_with("score."));
+            assert_eq!(scores.count(), if left { 2 } else { 0 }, "{age} {found:?}");
+            assert_eq!(found["evenkeel.dev/other"], "kept", "{age}");
+            let is_tainted = taint_keys(client, "hot").await.len() == 1;
+            assert_eq!(is_tainted, age < 60, "{age}");
+        });
+    }
+}
+
 async fn hold_lease(client: &Client, renewed: Timestamp) {
     create(
         client,

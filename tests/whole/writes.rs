@@ -143,6 +143,7 @@ async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<T
         caps_as_demand: false,
         expects_metrics: false,
         balances_scale_in: false,
+        shape_policy: None,
     });
     let metrics = cluster::ClusterMetrics::default();
     let rarely = Duration::from_mins(1);

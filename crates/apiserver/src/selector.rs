@@ -32,6 +32,19 @@ impl ListSelector {
         })
     }
 
+    /// The same selector by the names of stored fields; left: the names in use, right: as stored.
+    pub(crate) fn with_stored_names(mut self, renamed: &[(&str, &str)]) -> Self {
+        for requirement in &mut self.fields {
+            let path = &requirement.pointer[1..];
+            let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+            if let Some((_, stored)) = renamed.iter().find(|(name, _)| *name == first) {
+                let separator = if rest.is_empty() { "" } else { "/" };
+                requirement.pointer = format!("/{stored}{separator}{rest}");
+            }
+        }
+        self
+    }
+
     /// A `metav1.LabelSelector`; an empty one matches everything.
     pub(crate) fn from_object(selector: &Value) -> Self {
         let object = serde_json::from_value::<Option<LabelSelector>>(selector.clone());
@@ -158,6 +171,23 @@ mod tests {
         }
         assert!(check_fields("spec.nodeName=n", &["spec.nodeName".to_owned()]).is_ok());
         assert!(check_fields("spec.other=n", &["spec.nodeName".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn renamed_fields_select_by_their_stored_names() {
+        let object = json!({"involvedObject": {"name": "web"}, "reportingComponent": "hpa"});
+        let renamed = [
+            ("regarding", "involvedObject"),
+            ("reportingController", "reportingComponent"),
+        ];
+        for (selector, matches) in [
+            ("regarding.name=web,reportingController=hpa", true),
+            ("regarding.name=regarding.name", false),
+        ] {
+            let selection = ListSelector::parse("", selector).expect(selector);
+            let selection = selection.with_stored_names(&renamed);
+            assert_eq!(selection.matches(&object), matches, "{selector}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The recent past of one load of one target, in little memory. Three rings, addressed by time: a
 //! slot's place is its number since the epoch modulo the length, so only values and the newest slot
 //! are stored. A coarser slot is the mean of its finer ones once at least half are known, computed
-//! anew with each, so that the order of samples does not matter.
+//! anew with each, so that the order of samples does not matter. Highs keep the largest mean that a
+//! minute had once it was over.
 
 mod gap_interpolation;
 mod highs;
@@ -82,9 +83,14 @@ impl LoadRingBuffer {
         values.resize(length, GAP);
         self.values = values.into();
         if let Some(newest) = self.newest.filter(|_| keeps) {
-            for fine in newest - Resolution::Fine.slots() + 1..=newest {
+            let oldest = newest - Resolution::Fine.slots() + 1;
+            for fine in oldest..=newest {
                 self.summarise_around(fine);
             }
+            self.see_minutes(oldest, newest);
+        }
+        if !keeps {
+            self.highs.forget_means();
         }
         keeps
     }
@@ -101,11 +107,12 @@ impl LoadRingBuffer {
     pub fn insert(&mut self, at: Timestamp, value: f64, now: Timestamp) -> Result<(), SampleError> {
         let value = load(value)?;
         let slot = Resolution::Fine.slot(at);
+        let before = self.newest.map_or(slot, |newest| newest.min(slot));
         self.make_room(slot, Resolution::Fine, now)?;
         self.values[Resolution::Fine.place(slot)] = value;
         self.highs.see(at.as_second(), value);
         self.summarise_around(slot);
-        self.see_minute(slot);
+        self.see_minutes(before, slot);
         Ok(())
     }
 
@@ -186,7 +193,8 @@ impl LoadRingBuffer {
             .count()
     }
 
-    /// The highest mean of a minute within the ten minutes that hold a second of the last eight days.
+    /// The highest mean of a minute within the ten minutes that hold a second of the last eight days;
+    /// of five minutes if only these are known.
     pub(crate) fn high_at(&self, second: i64) -> Option<f64> {
         self.highs.at(second)
     }
@@ -196,7 +204,7 @@ impl LoadRingBuffer {
         self.highs.highest()
     }
 
-    /// Adds the highs of days known from elsewhere.
+    /// Adds highs known from elsewhere.
     pub fn take_highs(&mut self, highs: &LoadHighs) {
         self.highs.take(highs);
     }
@@ -252,15 +260,18 @@ impl LoadRingBuffer {
         }
     }
 
-    /// Takes the mean of the minute that ends with a fine slot, so that noise raises no high.
-    fn see_minute(&mut self, fine: i64) {
-        let minute = Resolution::Minute.of_fine(fine);
-        if Resolution::Minute.of_fine(fine + 1) == minute {
-            return;
-        }
-        let mean = self.get(Resolution::Minute, minute).and_then(narrowed);
-        if let Some(mean) = mean {
-            self.highs.see_mean(fine * Resolution::Fine.seconds(), mean);
+    /// Takes the means of the minutes that hold the fine slots from one to another and are over, so
+    /// that noise raises no high.
+    fn see_minutes(&mut self, from: i64, to: i64) {
+        let Some(newest) = self.newest else { return };
+        let from = from.max(newest - Resolution::Fine.slots() + 1);
+        let over = Resolution::Minute.of_fine(newest + 1) - 1;
+        for minute in Resolution::Minute.of_fine(from)..=Resolution::Minute.of_fine(to).min(over) {
+            let mean = self.get(Resolution::Minute, minute).and_then(narrowed);
+            if let Some(mean) = mean {
+                self.highs
+                    .see_mean(minute * Resolution::Minute.seconds(), mean);
+            }
         }
     }
 
@@ -368,6 +379,20 @@ mod tests {
             [0, 600, 1200].map(|second| history.high_at(second)),
             [Some(8.0), Some(8.0), None]
         );
+        // The last minute of each ten may be late, once or for good.
+        for (every, phase) in [(30, 0), (30, 15), (60, 0), (60, 15), (60, 45)] {
+            let mut slow = LoadRingBuffer::default();
+            let mut last: Option<i64> = None;
+            for second in (phase..1260).step_by(every) {
+                slow.insert(at(second), 7.0, at(second)).unwrap();
+                if let Some(last) = last {
+                    slow.bridge(at(last), at(second), MeasurementGap::Seen);
+                }
+                last = Some(second);
+            }
+            let found = [0, 600].map(|second| slow.high_at(second));
+            assert_eq!(found, [Some(7.0); 2], "every {every} s from {phase} s");
+        }
         let past = history.refill(Resolution::FiveMinutes, at(-600), 9.0, at(1200));
         assert_eq!((past, history.high_at(-1)), (Ok(true), Some(9.0)));
     }
@@ -389,8 +414,10 @@ mod tests {
             assert_eq!((known(&short, coarse), short.known(coarse)), (vec![], 0));
         }
         short.bridge_gaps();
+        assert_eq!(short.high_at(6600), None);
         // The finest ring's values are there at once; the others can be refilled.
         assert!(short.keep_past(true) && !short.keep_past(true));
+        assert_eq!(short.high_at(6600), whole.high_at(6600));
         let minutes = known(&whole, Resolution::Minute);
         let last = minutes.len() - 30..;
         assert_eq!(known(&short, Resolution::Minute), minutes[last]);
@@ -402,8 +429,14 @@ mod tests {
 
     #[test]
     fn ten_thousand_targets_of_two_series_fit_their_budget() {
-        let megabytes = 20_000 * LoadRingBuffer::default().bytes() / 1_000_000;
-        assert!(megabytes <= 72, "{megabytes} MB");
+        let mut history = LoadRingBuffer::default();
+        let empty = 20_000 * history.bytes() / 1_000_000;
+        assert!(empty <= 72, "{empty} MB");
+        for second in (0..300).step_by(15) {
+            history.insert(at(second), 1.0, at(second)).unwrap();
+        }
+        let megabytes = 20_000 * history.bytes() / 1_000_000;
+        assert!(megabytes <= 120, "{megabytes} MB");
     }
 
     #[test]

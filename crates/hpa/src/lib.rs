@@ -33,10 +33,12 @@
 //! [`Quantity::approximate_f64`]: evenkeel_quantity::Quantity::approximate_f64
 
 pub mod autoscaler;
+mod basis;
 mod behavior;
 pub mod behavior_text;
 mod error;
 mod events;
+pub mod explanation;
 mod groups;
 mod limits;
 mod memory;
@@ -58,13 +60,15 @@ mod spec;
 mod status;
 pub mod target_metrics;
 mod target_state;
+mod trace;
 
+pub use basis::{PodTrace, ProposalBasis, ProposalRule};
 pub use behavior::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, ScalingRules, SelectPolicy,
 };
 pub use error::{ReadError, ReplicasError};
 pub use events::{ScaleEvent, ScaleEvents};
-pub use groups::{PodGroups, Startup};
+pub use groups::{PodGroup, PodGroups, Startup};
 pub use limits::{legacy_scale_up_limit, scale_down_limit, scale_up_limit};
 pub use memory::{HpaMemory, TimedRecommendation};
 pub use metrics::resource_quantity;
@@ -72,7 +76,7 @@ pub use normalize::{LimitedReplicas, NormalizedReplicas, Normalizer};
 pub use outcome::{Action, HpaOutcome, ReconcileError};
 pub use pod_values::ByPod;
 pub use readings::Readings;
-pub use reconcile::{ReconcileStep, reconcile};
+pub use reconcile::{ReconcileStep, reconcile, reconcile_traced};
 pub use reconciler::{ReconcileResult, Reconciler};
 pub use replicas::{
     MetricProposal, ReplicaCalculator, TargetUsage, metric_usage, resource_utilization,
@@ -87,6 +91,7 @@ pub use status::{
     MetricStatus,
 };
 pub use target_state::{ObservedTarget, ScaleError, ScaleWriteError, TargetScale};
+pub use trace::{DecisionTrace, MetricTrace};
 
 #[cfg(test)]
 mod tests;

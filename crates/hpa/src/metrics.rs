@@ -4,10 +4,12 @@ use evenkeel_label_selector::go_syntax;
 use evenkeel_metrics::signal::{MetricTarget, PromQl, ResourceName, Signal};
 use evenkeel_quantity::{Quantity, QuantityFormat};
 
+use super::basis::ProposalBasis;
 use super::error::ReplicasError;
 use super::replicas::{MetricProposal, ReplicaCalculator};
 use super::spec::MetricSpec;
 use super::status::{CurrentValue, MetricStatus};
+use super::trace::{DecisionTrace, MetricTrace};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MetricProposals {
@@ -21,6 +23,8 @@ pub(crate) struct MetricProposals {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HighestProposal {
     pub(crate) replicas: i32,
+    /// Among the metrics of the spec.
+    pub(crate) position: usize,
     pub(crate) metric: String,
 }
 
@@ -39,11 +43,19 @@ pub(crate) struct MetricFailure {
 pub(crate) fn compute(
     calculator: &ReplicaCalculator<'_>,
     metrics: &[MetricSpec],
+    mut trace: Option<&mut DecisionTrace>,
 ) -> MetricProposals {
     let mut highest: Option<HighestProposal> = None;
     let (mut statuses, mut failures) = (Vec::with_capacity(metrics.len()), Vec::new());
-    for metric in metrics {
-        match compute_one(calculator, metric) {
+    for (position, metric) in metrics.iter().enumerate() {
+        let mut basis = trace.is_some().then(ProposalBasis::default);
+        let computed = compute_one(calculator, metric, basis.as_mut());
+        if let Some((trace, basis)) = trace.as_deref_mut().zip(basis) {
+            let proposal = computed.as_ref().map(|(_, _, proposal)| *proposal);
+            let proposal = proposal.map_err(|failure| failure.message.clone());
+            trace.metrics.push(MetricTrace { basis, proposal });
+        }
+        match computed {
             Ok((signal, target, proposal)) => {
                 // A proposal of 0 gives way to any other, even to one below it.
                 let gives_way = |most: &HighestProposal| {
@@ -52,6 +64,7 @@ pub(crate) fn compute(
                 if highest.as_ref().is_none_or(gives_way) {
                     highest = Some(HighestProposal {
                         replicas: proposal.replicas,
+                        position,
                         metric: name(signal, target),
                     });
                 }
@@ -101,10 +114,11 @@ fn no_metric() -> MetricFailure {
 fn compute_one<'m>(
     calculator: &ReplicaCalculator<'_>,
     metric: &'m MetricSpec,
+    basis: Option<&mut ProposalBasis>,
 ) -> Result<(&'m Signal, Option<MetricTarget>, MetricProposal), MetricFailure> {
     match metric {
         MetricSpec::Known(signal, target) => {
-            let proposal = calculator.propose(signal, *target);
+            let proposal = calculator.propose_on(signal, *target, basis);
             let proposal = proposal.map_err(|error| failure(signal, *target, &error))?;
             Ok((signal, *target, proposal))
         }
@@ -223,7 +237,7 @@ fn name(signal: &Signal, target: Option<MetricTarget>) -> String {
     }
 }
 
-fn current_value(
+pub(crate) fn current_value(
     signal: &Signal,
     target: Option<MetricTarget>,
     proposal: MetricProposal,

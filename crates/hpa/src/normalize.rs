@@ -33,6 +33,8 @@ pub struct LimitedReplicas {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NormalizedReplicas {
     pub replicas: i32,
+    /// After windows alone.
+    pub stabilized: i32,
     /// Reason of the condition `AbleToScale`, which holds.
     pub able_to_scale: ConditionReason,
     /// `ScalingLimited` holds.
@@ -75,6 +77,7 @@ impl<'a> Normalizer<'a> {
         };
         NormalizedReplicas {
             replicas: limited.replicas,
+            stabilized: stabilized.replicas,
             able_to_scale: if stabilized.replicas == desired {
                 reasons::READY_FOR_NEW_SCALE
             } else {

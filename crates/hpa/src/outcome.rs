@@ -3,6 +3,7 @@
 use evenkeel_units::words;
 
 use super::status::{EventType, HpaEvent, HpaStatus};
+use super::trace::DecisionTrace;
 
 words! {
     /// On the replica count.
@@ -45,6 +46,8 @@ pub struct HpaOutcome {
     pub action: Action,
     /// Does not rule out an action: working metrics may scale up while others fail.
     pub error: Option<ReconcileError>,
+    /// How the count was decided; `None` unless it was asked for.
+    pub trace: Option<Box<DecisionTrace>>,
 }
 
 impl HpaOutcome {

@@ -72,7 +72,31 @@ pub fn reconcile<'a>(
     memory: &mut HpaMemory,
     now: Timestamp,
 ) -> ReconcileStep<'a> {
+    run(
+        HpaReconciliation::new(controller, hpa, now),
+        observed,
+        memory,
+    )
+}
+
+/// The same, and the outcome has a [`DecisionTrace`](super::DecisionTrace).
+pub fn reconcile_traced<'a>(
+    controller: &'a Controller,
+    hpa: &'a HorizontalPodAutoscaler,
+    observed: &ObservedTarget<'_>,
+    memory: &mut HpaMemory,
+    now: Timestamp,
+) -> ReconcileStep<'a> {
     let mut round = HpaReconciliation::new(controller, hpa, now);
+    round.trace = Some(Box::default());
+    run(round, observed, memory)
+}
+
+fn run<'a>(
+    mut round: HpaReconciliation<'a>,
+    observed: &ObservedTarget<'_>,
+    memory: &mut HpaMemory,
+) -> ReconcileStep<'a> {
     let scale = match observed.scale {
         Ok(scale) => scale,
         Err(error) => return ReconcileStep::Done(without_scale(round, error)),
@@ -80,7 +104,7 @@ pub fn reconcile<'a>(
     let able = ConditionType::AbleToScale;
     round.set(able, true, reasons::SUCCEEDED_GET_SCALE);
     let current = scale.spec_replicas;
-    memory.begin(current, now);
+    memory.begin(current, round.now);
     let decision = match decide(&mut round, &scale, observed, memory) {
         Ok(decision) => decision,
         Err(undecided) => return ReconcileStep::Done(without_decision(round, current, undecided)),
@@ -92,6 +116,10 @@ pub fn reconcile<'a>(
         error,
     } = decision;
     round.error = error.map(ReconcileError::Internal);
+    if let Some(trace) = &mut round.trace {
+        trace.replicas = Some(replicas);
+        trace.reason.clone_from(&reason);
+    }
     if replicas == current {
         round.set_counts(current, Some(replicas), metrics);
         return ReconcileStep::Done(round.end(Action::None));
@@ -198,7 +226,7 @@ fn by_metrics(
         readings: observed.readings,
         now: round.now,
     };
-    let computed = compute(&calculator, &hpa.spec.metrics);
+    let computed = compute(&calculator, &hpa.spec.metrics, round.trace.as_deref_mut());
     let (highest, metrics, error) = weigh(round, computed)?;
     let current = scale.spec_replicas;
     // Metrics may be negative, replicas not.
@@ -210,6 +238,11 @@ fn by_metrics(
     };
     let rules = Normalizer::new(&hpa.spec, &controller.settings, round.now);
     let normalized = rules.normalize(current, desired, memory);
+    if let Some(trace) = &mut round.trace {
+        trace.deciding = Some(highest.position);
+        trace.desired = Some(desired);
+        trace.normalized = Some(normalized);
+    }
     round.set(ConditionType::AbleToScale, true, normalized.able_to_scale);
     round.set(
         ConditionType::ScalingLimited,

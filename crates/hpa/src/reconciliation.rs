@@ -10,6 +10,7 @@ use super::spec::HorizontalPodAutoscaler;
 use super::status::{
     ConditionReason, ConditionType, EventType, HpaCondition, HpaEvent, HpaStatus, MetricStatus,
 };
+use super::trace::DecisionTrace;
 
 #[derive(Debug)]
 pub(crate) struct HpaReconciliation<'a> {
@@ -19,6 +20,8 @@ pub(crate) struct HpaReconciliation<'a> {
     /// Starts as the previous one.
     pub(crate) status: HpaStatus,
     pub(crate) error: Option<ReconcileError>,
+    /// Filled if it is there.
+    pub(crate) trace: Option<Box<DecisionTrace>>,
     events: Vec<HpaEvent>,
 }
 
@@ -34,6 +37,7 @@ impl<'a> HpaReconciliation<'a> {
             now,
             status: hpa.status.clone(),
             error: None,
+            trace: None,
             events: Vec::new(),
         }
     }
@@ -101,6 +105,7 @@ impl<'a> HpaReconciliation<'a> {
             events: self.events,
             action,
             error: self.error,
+            trace: self.trace,
         }
     }
 }

@@ -10,6 +10,7 @@ pub use self::pods::{TargetUsage, metric_usage, resource_utilization};
 use evenkeel_metrics::pod::PodFacts;
 use evenkeel_metrics::signal::{MetricTarget, ResourceName, Signal};
 
+use super::basis::ProposalBasis;
 use super::error::ReplicasError;
 use super::groups::Startup;
 use super::readings::{HpaReadingsReader, Readings};
@@ -57,26 +58,36 @@ impl<'a> ReplicaCalculator<'a> {
         signal: &Signal,
         target: Option<MetricTarget>,
     ) -> Result<MetricProposal, ReplicasError> {
+        self.propose_on(signal, target, None)
+    }
+
+    /// The same, and records in `basis` what it is computed from.
+    pub(crate) fn propose_on(
+        &self,
+        signal: &Signal,
+        target: Option<MetricTarget>,
+        basis: Option<&mut ProposalBasis>,
+    ) -> Result<MetricProposal, ReplicasError> {
         match (signal, target) {
             (
                 Signal::Resource(_) | Signal::ContainerResource { .. },
                 Some(target @ (MetricTarget::Utilization(_) | MetricTarget::AverageValue(_))),
-            ) => self.of_resource(signal, target),
+            ) => self.of_resource(signal, target, basis),
             (Signal::Pods(metric), Some(target @ MetricTarget::AverageValue(_))) => {
                 check(metric.selector.as_ref())?;
-                self.of_pods(signal, target)
+                self.of_pods(signal, target, basis)
             }
             (Signal::Object { metric, .. }, target) => {
                 check(metric.selector.as_ref())?;
-                self.of_object(signal, target)
+                self.of_object(signal, target, basis)
             }
             (Signal::External(metric), target) => {
                 if let Some(MetricTarget::Value(_) | MetricTarget::AverageValue(_)) = target {
                     check(metric.selector.as_ref())?;
                 }
-                self.of_series(signal, target)
+                self.of_series(signal, target, basis)
             }
-            (Signal::PromQl(_), target) => self.of_series(signal, target),
+            (Signal::PromQl(_), target) => self.of_series(signal, target, basis),
             (Signal::Resource(_) | Signal::ContainerResource { .. } | Signal::Pods(_), _) => {
                 Err(ReplicasError::no_target(signal))
             }

@@ -10,6 +10,16 @@ use super::target_state::ScaleWriteError;
 /// Attempts at a write while other writers are faster.
 const ATTEMPTS: u32 = 5;
 
+/// The parts of the message of a rescale's Event.
+const NEW_SIZE: &str = "New size: ";
+const REASON: &str = "; reason: ";
+
+/// Count and reason in the message of the Event `SuccessfulRescale`.
+pub(crate) fn size_of(message: &str) -> Option<(i32, &str)> {
+    let (size, reason) = message.strip_prefix(NEW_SIZE)?.split_once(REASON)?;
+    Some((size.parse().ok()?, reason))
+}
+
 /// A change that is to be written to the target's scale.
 #[derive(Debug)]
 pub struct Rescale<'a> {
@@ -107,7 +117,7 @@ impl<'a> Rescale<'a> {
         );
         round.normal(
             "SuccessfulRescale",
-            format!("New size: {to}; reason: {reason}"),
+            format!("{NEW_SIZE}{to}{REASON}{reason}"),
         );
         let behavior = round.hpa.spec.behavior.as_ref();
         memory.scale_events.record(behavior, from, to, round.now);
@@ -130,7 +140,7 @@ impl<'a> Rescale<'a> {
             metrics,
             attempts: _,
         } = self;
-        let message = format!("New size: {to}; reason: {reason}; error: {error}");
+        let message = format!("{NEW_SIZE}{to}{REASON}{reason}; error: {error}");
         round.warn("FailedRescale", message);
         let message = format!("the HPA controller was unable to update the target scale: {error}");
         round.set_because(

@@ -12,21 +12,21 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 
-const SECOND: fn(i64) -> SignedDuration = SignedDuration::from_secs;
+pub(crate) const SECOND: fn(i64) -> SignedDuration = SignedDuration::from_secs;
 
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::from_second(1_000_000).unwrap()
 }
 
-fn cpu(percent: i32) -> MetricSpec {
+pub(crate) fn cpu(percent: i32) -> MetricSpec {
     MetricSpec::new(Signal::CPU, MetricTarget::Utilization(percent))
 }
 
-fn queue() -> Signal {
+pub(crate) fn queue() -> Signal {
     Signal::External(MetricIdentifier::named("queue"))
 }
 
-fn hpa(metrics: Vec<MetricSpec>) -> HorizontalPodAutoscaler {
+pub(crate) fn hpa(metrics: Vec<MetricSpec>) -> HorizontalPodAutoscaler {
     HorizontalPodAutoscaler {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
@@ -47,7 +47,7 @@ fn hpa(metrics: Vec<MetricSpec>) -> HorizontalPodAutoscaler {
 }
 
 /// Ready for an hour, each with a request of 1000m.
-fn pods(count: usize) -> Vec<PodFacts> {
+pub(crate) fn pods(count: usize) -> Vec<PodFacts> {
     let begun = now() - SECOND(3600);
     let pod = |index| PodFacts {
         name: format!("web-{index}"),
@@ -70,7 +70,7 @@ fn pods(count: usize) -> Vec<PodFacts> {
     (0..count).map(pod).collect()
 }
 
-fn usage(count: usize, milli: i64) -> Readings {
+pub(crate) fn usage(count: usize, milli: i64) -> Readings {
     let metrics = |index| PodMetrics {
         pod: format!("web-{index}"),
         timestamp: now(),
@@ -86,7 +86,7 @@ fn usage(count: usize, milli: i64) -> Readings {
     }
 }
 
-fn scale<'a>(pods: &'a [PodFacts], autoscalers: &'a [String]) -> TargetScale<'a> {
+pub(crate) fn scale<'a>(pods: &'a [PodFacts], autoscalers: &'a [String]) -> TargetScale<'a> {
     let count = i32::try_from(pods.len()).unwrap();
     TargetScale {
         spec_replicas: count,

@@ -10,6 +10,8 @@ mod measures;
 mod model;
 mod object_stream;
 mod picture;
+mod record_notes;
+mod replay_page;
 pub mod run;
 mod seeds;
 mod settings;
@@ -22,7 +24,7 @@ use std::fs::Permissions;
 use std::io;
 use std::io::IsTerminal as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -30,6 +32,7 @@ use evenkeel_sandbox::engine::summary::RunSummary;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
 use evenkeel_sandbox::target_replay::SeasonalRule;
+use evenkeel_service::dashboard::ReplayBoard;
 use evenkeel_terminal::output;
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_terminal::settings::ConfigArgs;
@@ -40,14 +43,15 @@ use self::cluster::DevClusterOptions;
 use self::comparison::{Rival, RuleRival, RunComparison};
 use self::object_stream::{Notation, Objects};
 use self::picture::PictureShow;
-use self::run::{RunEndCause, RunResult};
+use self::record_notes::RecordNotes;
+use self::run::{RunEndCause, RunLimit, RunResult};
 use self::seeds::OverSeeds;
 use self::settings::DevServiceConfig;
 use self::show::RunDisplay;
 use self::terminal::View;
 use self::text_lines::Lines;
-use super::scenario_file;
 use crate::dev::cluster::SPEED;
+use crate::replay::{ReplayArgs, ReplayInput};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,6 +61,7 @@ Examples:
   evenkeel dev --scenario examples/scenarios/tight.yaml --fault hang@3m..5m
   evenkeel dev --set scheduling.scaleIn=balance --set scheduling.overload.taint=enforce
   evenkeel dev --config deploy/base/config.yaml --set writes=disabled
+  evenkeel dev --replay incident.tar --set scaling.mode=floor
   evenkeel dev --duration 30s --no-tty
   evenkeel dev --duration 30s -o json | jq -c 'select(.event == \"podPlaced\")'
 
@@ -79,6 +84,11 @@ dev sets addresses, certificates and Prometheus itself, and adapts times that yo
 follows it: a change of `writes` takes effect within two seconds; other fields need a restart. A
 refused configuration changes nothing, and an Event reports it.
 
+--replay runs a record of `evenkeel record`, and ends with it. The last lines name the difference to
+the plain HPAs, and what the record does not show. With --hpa, the run with Evenkeel has the edited
+HPAs, and the runs without it have the recorded ones. Floors need `scaling.mode=floor`, unless the
+recorded HPAs have the annotation for them.
+
 For a workload that scales, the view shows its load, the forecast with its model (learning: not judged yet;
 unused: not trusted), the floor (the HPA's minReplicas while Evenkeel raises it), and the replicas that the
 same HPA would have without Evenkeel.
@@ -90,7 +100,8 @@ speed by itself, and raises it again. The first line of the view says what is ke
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// End after this time on the clock, such as 5m [default: end with q or Ctrl-C]
+    /// End after this time on the clock, such as 5m [default: end with q or Ctrl-C; a record ends
+    /// by itself]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
 
@@ -113,6 +124,9 @@ pub struct Args {
     /// Nodes and workloads, as in examples/scenarios; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
+
+    #[command(flatten)]
+    replay: ReplayArgs,
 
     /// Inject a fault for a while, for example metrics-down@60s..120s; may be repeated
     #[arg(long = "fault", value_name = "KIND@FROM..UNTIL")]
@@ -166,12 +180,21 @@ fn parse_speed(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "accepted: a number from 0.1 to 1000".to_owned())
 }
 
-fn scenario(file: Option<&Path>, nodes: Option<u16>) -> Result<Scenario, CliFailure> {
-    let scenario = scenario_file::read(file)?;
-    Ok(match nodes {
-        Some(count) => scenario.with_nodes(usize::from(count)),
-        None => scenario,
-    })
+fn input(args: &Args) -> Result<ReplayInput, CliFailure> {
+    let mut input = args.replay.load(args.scenario.as_deref())?;
+    if let Some(count) = args.nodes {
+        let count = usize::from(count);
+        input.scenario = input.scenario.with_nodes(count);
+        input.unedited = input.unedited.map(|recorded| recorded.with_nodes(count));
+    }
+    Ok(input)
+}
+
+/// The end of a run by itself; of a record, its end.
+fn end(args: &Args, input: &ReplayInput) -> Option<RunLimit> {
+    let record = input.record.as_ref();
+    let recorded = record.map(|_| RunLimit::Scenario(input.scenario.simulation.duration));
+    args.duration.map(RunLimit::Clock).or(recorded)
 }
 
 /// Standard output is a screen, and standard input has keys.
@@ -182,8 +205,8 @@ fn on_terminal() -> bool {
 /// The least share of its own target, in percent, that an HPA is given as Evenkeel's rival.
 const LEAST_TARGET: u32 = 67;
 
-/// Compares the run with ones of the same length without Evenkeel.
-fn compare(options: &DevClusterOptions, ran: RunResult) -> RunComparison {
+/// Compares the run with ones of the same length without Evenkeel, by the HPAs of `recorded`.
+fn compare(options: &DevClusterOptions, recorded: &Scenario, ran: RunResult) -> RunComparison {
     let RunResult {
         summary,
         lags,
@@ -193,8 +216,12 @@ fn compare(options: &DevClusterOptions, ran: RunResult) -> RunComparison {
     let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
     let seconds = seconds.unwrap_or(SignedDuration::MAX);
     let lag = lags.summary();
+    let rivals = DevClusterOptions {
+        scenario: recorded.clone(),
+        ..options.clone()
+    };
     let alone = |target_share, rule| {
-        let mut plain = options.plain(lags.clone(), target_share, rule);
+        let mut plain = rivals.plain(lags.clone(), target_share, rule);
         plain.advance(seconds);
         plain.summary()
     };
@@ -270,17 +297,18 @@ fn best_rule(rules: impl Iterator<Item = RuleRival>, evenkeel: &RunSummary) -> O
 }
 
 pub fn run(args: &Args) -> Result<(), CliFailure> {
-    if args.seeds > 1 && args.duration.is_none() {
+    let input = input(args)?;
+    if args.seeds > 1 && end(args, &input).is_none() {
         return Err(CliFailure::call(
             "--seeds needs --duration: each run ends by itself, as after --duration 72s",
         ));
     }
-    let scenario = scenario(args.scenario.as_deref(), args.nodes)?;
     let given = settings::read(args.config.clone())?;
+    let board = replay_page::begin(&input, &given, args.seed)?;
     let mut comparisons = Vec::new();
     for number in 0..args.seeds {
         let seed = args.seed.wrapping_add(number);
-        let Some(ran) = run_once(args, &given, &scenario, seed)? else {
+        let Some(ran) = run_once(args, &given, &input, seed, &board)? else {
             break;
         };
         let (comparison, end) = ran;
@@ -296,6 +324,16 @@ pub fn run(args: &Args) -> Result<(), CliFailure> {
         }
     }
     let over_seeds = OverSeeds::of(&comparisons).filter(|_| args.seeds > 1);
+    if let (Some(record), false) = (
+        RecordNotes::of(&input, &comparisons),
+        comparisons.is_empty(),
+    ) {
+        match args.output {
+            Format::Table => output::print(&record, output::Format::Table)?,
+            Format::Json => Notation::Json.put(&mut io::stdout(), "record", &record)?,
+            Format::Yaml => Notation::Yaml.put(&mut io::stdout(), "record", &record)?,
+        }
+    }
     match (args.output, over_seeds) {
         (_, None) => Ok(()),
         (Format::Table, Some(all)) => output::print(&all, output::Format::Table),
@@ -308,14 +346,16 @@ pub fn run(args: &Args) -> Result<(), CliFailure> {
 fn run_once(
     args: &Args,
     given: &DevServiceConfig,
-    scenario: &Scenario,
+    input: &ReplayInput,
     seed: u64,
+    board: &ReplayBoard,
 ) -> Result<Option<(RunComparison, RunEndCause)>, CliFailure> {
     // The kubeconfig in it is an administrator's, so no other user may enter the folder.
     let folder = tempfile::Builder::new()
         .prefix("evenkeel-dev-")
         .permissions(Permissions::from_mode(0o700))
         .tempdir()?;
+    let scenario = &input.scenario;
     let mut faults = scenario.faults.clone();
     faults.extend(args.faults.iter().copied());
     let options = DevClusterOptions {
@@ -337,7 +377,8 @@ fn run_once(
     };
     let mut show = PictureShow::new(show, args.picture.clone());
     let runtime = tokio::runtime::Runtime::new()?;
-    let ran = runtime.block_on(run::run(&options, args.duration, &mut show));
+    let running = run::run(&options, board.clone(), end(args, input), &mut show);
+    let ran = runtime.block_on(running);
     show.leave();
     // Tasks that still hang, such as a client of the API server, need no wait.
     runtime.shutdown_background();
@@ -346,5 +387,5 @@ fn run_once(
     };
     show.write()?;
     let end = ran.end;
-    Ok(Some((compare(&options, ran), end)))
+    Ok(Some((compare(&options, input.recorded(), ran), end)))
 }

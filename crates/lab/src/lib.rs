@@ -7,6 +7,8 @@ pub mod bench;
 pub mod dev;
 pub mod forecast;
 mod prometheus_history;
+pub mod record;
+mod replay;
 mod scenario_file;
 pub mod simulate;
 pub mod tune;

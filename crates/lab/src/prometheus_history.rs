@@ -145,3 +145,17 @@ pub(crate) async fn ask_all(
 const fn may_answer_later(outcome: BackfillOutcome) -> bool {
     matches!(outcome, BackfillOutcome::Down | BackfillOutcome::TooSlow)
 }
+
+/// True for a failure that meets all questions alike.
+pub(crate) const fn is_of_all(error: &MetricsError) -> bool {
+    matches!(
+        error,
+        MetricsError::Client(_)
+            | MetricsError::Credentials { .. }
+            | MetricsError::Connect(_)
+            | MetricsError::Transport(_)
+            | MetricsError::Redirect { .. }
+            | MetricsError::Unauthorized { .. }
+            | MetricsError::NotServed { .. }
+    )
+}

@@ -8,24 +8,22 @@ mod report;
 mod seed_runs;
 mod table;
 
-use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use evenkeel_sandbox::engine::summary::RunSummary;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::ScenarioComparison;
-use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
+use evenkeel_sandbox::simulation::policies::PolicyName;
 use evenkeel_sandbox::simulation::replicas::ScalingMethod;
-use evenkeel_units::Ratio;
 use report::{PolicyReport, SimulateReport};
 use seed_runs::in_parallel_with_bar;
 
 use super::forecast::flag_values::{ForecastOutput, parse_output};
 use super::forecast::output_file;
 use super::forecast::replay::own_models::AS_SHIPPED;
-use super::scenario_file;
-use evenkeel_service::config::Config;
+use crate::replay::ReplayArgs;
+use crate::replay::difference::{ReplayDifference, ReplaySettings, own_settings};
+use evenkeel_service::config::{Config, ConfigSources};
 use evenkeel_terminal::output;
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_terminal::settings::ConfigArgs;
@@ -37,8 +35,13 @@ Examples:
   evenkeel simulate --scenario mine.yaml -o json -o herd.svg
   evenkeel simulate --scenario mine.yaml --set scheduling.headroom=0.7
   evenkeel simulate --scenario examples/scenarios/simulate/ds-hpa-day.yaml --policy default --scaling hpa,ds-hpa
-  evenkeel simulate --scenario nodes.yaml --simkube trace.mp --load-factor 0.6
+  evenkeel simulate --replay incident.tar --hpa edited.yaml
+  evenkeel simulate --scenario nodes.yaml --replay trace.mp --load-factor 0.6
   evenkeel simulate --scenario examples/scenarios/simulate/portraits.yaml --frontier --seeds 5 -o table -o ways.svg
+
+A record of `evenkeel record` (--replay) is a scenario with what really happened. A table first sets
+the record beside its replays: by its HPAs alone, with floors, with your settings, and with the HPAs
+of --hpa. What the record does not show is listed under Assumed.
 
 A scenario is a file as for `evenkeel dev` (examples/README.md names the fields), with a section
 for this command. Every field of the section is optional (`dev` reads metrics.interval and
@@ -79,16 +82,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
-    /// A trace of SimKube (version 2), whose objects replace the scenario's workloads
-    #[arg(long, value_name = "FILE")]
-    simkube: Option<PathBuf>,
-
-    /// Share of its demand that each Pod of a trace uses
-    #[arg(long, value_name = "SHARE", default_value_t = 0.7, value_parser = parse_factor, requires = "simkube")]
-    load_factor: f64,
+    #[command(flatten)]
+    replay: ReplayArgs,
 
     /// Policies to compare: default, crane, target-load-packing, load-variation-risk, koordinator, clbp,
-    /// evenkeel [default: all]
+    /// evenkeel, evenkeel-labels [default: all; default and evenkeel for a record]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     policy: Vec<PolicyName>,
 
@@ -113,7 +111,7 @@ pub struct Args {
 
     /// Compare scaling methods without placement: the portraits of the scenario, each kind alone
     /// and several together, and the plain HPA at its own target and at lower ones
-    #[arg(long, conflicts_with_all = ["policy", "simkube", "scaling"])]
+    #[arg(long, conflicts_with_all = ["policy", "replay", "scaling"])]
     frontier: bool,
 
     #[command(flatten)]
@@ -126,11 +124,9 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), CliFailure> {
-    let config = Config::load(&args.config.sources([]))?;
-    let mut scenario = scenario_file::read(args.scenario.as_deref())?;
-    if let Some(path) = &args.simkube {
-        scenario = with_trace(scenario, path, args.load_factor)?;
-    }
+    let sources = args.config.sources([]);
+    let config = Config::load(&sources)?;
+    let input = args.replay.load(args.scenario.as_deref())?;
     for wanted in &args.output {
         if let ForecastOutput::Svg(path) = wanted {
             output_file::check(path)?;
@@ -138,16 +134,12 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
     }
     let seeds: Vec<u64> = (args.first_seed..args.first_seed.saturating_add(args.seeds)).collect();
     if args.frontier {
-        return frontier::run(&scenario, &seeds, args.output);
+        return frontier::run(&input.scenario, &seeds, args.output);
     }
-    let own = OwnSettings {
-        policy: config.policy,
-        balances_scale_in: config.cluster.balances_scale_in,
-        table: config.cluster.table,
-    };
+    let own = own_settings(config);
     let line = own.policy.headroom;
     let begin = |scaling: &ScalingMethod| {
-        let (scenario, own) = (scenario.clone(), own.clone());
+        let (scenario, own) = (input.scenario.clone(), own.clone());
         ScenarioComparison::new(scenario, *scaling, own, line, AS_SHIPPED)
     };
     let comparisons = in_parallel(
@@ -156,8 +148,19 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
         begin,
         |_| (),
     );
-    let policies = distinct(&PolicyName::ALL, &args.policy);
-    let simulated = simulate(&comparisons, &policies, &seeds, line.get());
+    let mut policies = distinct(&PolicyName::ALL, &args.policy);
+    if args.policy.is_empty() && input.record.is_some() {
+        policies.retain(|policy| BESIDE_RECORD.contains(policy));
+    }
+    let mut simulated = simulate(&comparisons, &policies, &seeds, line.get());
+    let shipped = own_settings(Config::load(&ConfigSources::default())?);
+    let settings = ReplaySettings {
+        set: (own != shipped).then_some(own),
+        shipped,
+        seeds: &seeds,
+        workers: cores(),
+    };
+    simulated.replay = ReplayDifference::of(&input, &settings);
     for wanted in args.output {
         match wanted {
             ForecastOutput::Numbers(format) => output::print(&simulated, format)?,
@@ -167,20 +170,8 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
     Ok(())
 }
 
-fn with_trace(scenario: Scenario, path: &Path, factor: f64) -> Result<Scenario, CliFailure> {
-    let refuse = |what: &dyn Display| CliFailure::call(format_args!("{}: {what}", path.display()));
-    let trace = std::fs::read(path).map_err(|error| refuse(&error))?;
-    let factor = Ratio::new(factor).map_err(|error| refuse(&error))?;
-    let scenario = scenario.with_simkube(&trace, factor);
-    scenario.map_err(|error| refuse(&error))
-}
-
-fn parse_factor(text: &str) -> Result<f64, String> {
-    let factor = text.parse::<f64>().ok();
-    factor
-        .filter(|factor| (0.0..=10.0).contains(factor))
-        .ok_or_else(|| "accepted: a number from 0 to 10, such as 0.7".to_owned())
-}
+/// The policies that a record is compared by unless others are named.
+const BESIDE_RECORD: [PolicyName; 2] = [PolicyName::Default, PolicyName::Evenkeel];
 
 /// Those that are named, each once and in the order in which they are shown; all where none is.
 fn distinct<T: Copy + PartialEq>(all: &[T], named: &[T]) -> Vec<T> {

@@ -22,7 +22,7 @@ impl Component {
 }
 
 /// In the order of application: a component stands after those that it changes.
-pub const COMPONENTS: [Component; 17] = [
+pub const COMPONENTS: [Component; 18] = [
     Component {
         name: "prometheus-operator",
         about: "A ServiceMonitor, and a PodMonitor for node-agent",
@@ -62,6 +62,10 @@ pub const COMPONENTS: [Component; 17] = [
     Component {
         name: "overload-taints",
         about: "Taints on overloaded nodes",
+    },
+    Component {
+        name: "score-labels",
+        about: "Placement on any cluster: scores on node labels that the stock scheduler follows",
     },
     Component {
         name: "scale-in-balance",

@@ -22,6 +22,8 @@ pub const PORTRAIT_JOBS: &str = "evenkeel.dev/portrait-jobs";
 pub const HEADROOM: &str = "evenkeel.dev/headroom";
 /// On a namespace: the share from which a resource is dominant.
 pub const PROFILE_THRESHOLD: &str = "evenkeel.dev/profile-threshold";
+/// On a namespace: `off` keeps score terms away from its Pods.
+pub const SCORE_LABELS: &str = "evenkeel.dev/score-labels";
 /// On a namespace: the answer to a Pod for which no node has headroom.
 pub const NO_HEADROOM: &str = "evenkeel.dev/no-headroom";
 /// On a namespace: the time for which a Pod is refused before the least loaded nodes take it.
@@ -102,6 +104,9 @@ pub const TUNING_STATUS: &str = "evenkeel.dev/tuning-status";
 pub const RESIZED: &str = "evenkeel.dev/resized";
 /// On a Pod, a label, written: its state where it takes no traffic, `Cutoff` or `Standby`.
 pub const POD_STATE: &str = "evenkeel.dev/pod-state";
+/// On a node, labels, written: the score of the node for the shape of Pods that the rest of the key
+/// names.
+pub const SCORE_LABEL_PREFIX: &str = "score.evenkeel.dev/";
 /// A readiness gate of Pods and the condition that opens it: whether the Pod takes traffic.
 pub const ONLINE: &str = "evenkeel.dev/online";
 
@@ -262,6 +267,7 @@ mod tests {
             PROFILE_THRESHOLD,
             NO_HEADROOM,
             RELAX_AFTER,
+            SCORE_LABELS,
             NETWORK_IO,
             DISK_IO,
             DISK_IO_LIMIT,

@@ -32,6 +32,8 @@ pub struct BoundPod<'a> {
     /// True where volumes or devices may have to be made for it between the choice of its node and its
     /// binding.
     pub provisions: bool,
+    /// The group that it is scheduled with, by a name within its namespace.
+    pub group: Option<&'a str>,
 }
 
 impl<'a> BoundPod<'a> {
@@ -48,6 +50,7 @@ impl<'a> BoundPod<'a> {
             terminating: false,
             host_network: false,
             provisions: false,
+            group: None,
         }
     }
 }

@@ -252,7 +252,8 @@ pub fn foreign_group<'a>(api_version: &'a str, kind: &str) -> Option<&'a str> {
     (!group.is_empty() && Kind::of(api_version, kind).is_none()).then_some(group)
 }
 
-fn group_of(api_version: &str) -> &str {
+/// The API group in an `apiVersion`; empty for the core group.
+pub fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 

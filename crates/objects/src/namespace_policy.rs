@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::annotations::{
     AnnotationParser, ENABLED, HEADROOM, InvalidAnnotation, NO_HEADROOM, PROFILE_THRESHOLD,
-    RELAX_AFTER, RISK, SCALING, TUNING,
+    RELAX_AFTER, RISK, SCALING, SCORE_LABELS, TUNING,
 };
 use super::{annotations, duration};
 use crate::no_headroom::NoHeadroom;
@@ -35,6 +35,8 @@ pub struct NamespacePolicy {
     pub no_headroom: Option<NoHeadroom>,
     /// The time after which a refused Pod is let through.
     pub relax_after: Option<RelaxAfter>,
+    /// False keeps score terms away from its Pods.
+    pub score_labels: Option<bool>,
     /// The mode of scaling targets that do not name theirs.
     pub scaling: Option<ScalingMode>,
     pub risk: Option<Risk>,
@@ -52,6 +54,7 @@ impl NamespacePolicy {
             profile_threshold: SHARE_THRESHOLD.read(annotations, &mut invalid),
             no_headroom: MODE.read(annotations, &mut invalid),
             relax_after: RELAX.read(annotations, &mut invalid),
+            score_labels: SCORE_TERMS.read(annotations, &mut invalid),
             scaling: SCALING_MODE.read(annotations, &mut invalid),
             risk: ACCEPTED_RISK.read(annotations, &mut invalid),
             tuning: TUNING_MODE.read(annotations, &mut invalid),
@@ -86,6 +89,15 @@ const RELAX: AnnotationParser<RelaxAfter> = AnnotationParser {
                 RelaxAfter::After(limit)
             }
         })
+    },
+};
+const SCORE_TERMS: AnnotationParser<bool> = AnnotationParser {
+    key: SCORE_LABELS,
+    accepted: "on or off",
+    parse: |text| match text {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
     },
 };
 /// How the mode of scaling is read.
@@ -137,6 +149,7 @@ mod tests {
             (PROFILE_THRESHOLD, "0.2"),
             (NO_HEADROOM, "relax"),
             (RELAX_AFTER, "1h30m"),
+            (SCORE_LABELS, "off"),
             (SCALING, "floor"),
             (RISK, "2%"),
             (TUNING, "on"),
@@ -147,6 +160,7 @@ mod tests {
             profile_threshold: Ratio::share(0.2).ok(),
             no_headroom: Some(NoHeadroom::Relax),
             relax_after: Some(RelaxAfter::After(SignedDuration::from_mins(90))),
+            score_labels: Some(false),
             scaling: Some(ScalingMode::Floor),
             risk: Risk::new(0.02).ok(),
             tuning: Some(TuningMode::On),

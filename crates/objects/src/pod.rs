@@ -1,5 +1,6 @@
 //! Pods, with the fields that admission and scheduling read.
 
+mod node_preferences;
 mod provisioning;
 mod readiness;
 mod status;
@@ -9,8 +10,10 @@ use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use evenkeel_units::request_and_limit::RequestAndLimit;
 use evenkeel_units::{Amount, Resources};
 use jiff::Timestamp;
+use node_preferences::preferred_terms;
 use provisioning::{any_claim, any_item};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::annotations::{
     MIRROR, ONLINE, POD_STATE, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED, SKIP,
@@ -21,6 +24,7 @@ use super::resource_list::ResourceList;
 use crate::bound_pod::BoundPod;
 use crate::pod_name::PodName;
 use crate::pod_state::PodState;
+pub use node_preferences::PreferredNodeTerm;
 pub use readiness::start_time;
 pub use status::{ContainerState, ContainerStatus, PodCondition, PodStatus, PodStatusPhase};
 pub use topology_spread::TopologySpread;
@@ -98,6 +102,24 @@ pub struct PodSpec {
     pub readiness_gates: Vec<ReadinessGate>,
     #[serde(deserialize_with = "lenient")]
     pub os: Option<OperatingSystem>,
+    /// The nodes that it prefers.
+    #[serde(rename = "affinity", deserialize_with = "preferred_terms")]
+    pub preferred_node_terms: Box<[PreferredNodeTerm]>,
+    /// True where it is not scheduled yet.
+    #[serde(rename = "schedulingGates", deserialize_with = "any_item")]
+    pub has_scheduling_gates: bool,
+    /// The JSON of the reference to the group that it is scheduled with; `workload_ref` is the form
+    /// of 1.35.
+    #[serde(deserialize_with = "json_text")]
+    pub scheduling_group: Option<Box<str>>,
+    #[serde(deserialize_with = "json_text")]
+    pub workload_ref: Option<Box<str>>,
+}
+
+/// The JSON of any value but null.
+fn json_text<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Box<str>>, D::Error> {
+    let value = Option::<Value>::deserialize(value)?;
+    Ok(value.map(|value| value.to_string().into()))
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -243,6 +265,19 @@ impl Pod {
         gates.any(|gate| gate.condition_type == ONLINE)
     }
 
+    /// True where kube-scheduler places it together with others.
+    pub fn is_in_scheduling_group(&self) -> bool {
+        self.scheduling_group().is_some()
+    }
+
+    /// The group that it is scheduled with, as a text that is the same for all of its Pods.
+    pub fn scheduling_group(&self) -> Option<&str> {
+        let Self { spec, .. } = self;
+        spec.scheduling_group
+            .as_deref()
+            .or(spec.workload_ref.as_deref())
+    }
+
     /// Its state by its label; what is no state takes traffic.
     pub fn state(&self) -> PodState {
         let label = self.labels.get(POD_STATE);
@@ -286,6 +321,7 @@ impl Pod {
             terminating: self.is_terminating(),
             host_network: self.spec.host_network,
             provisions: self.provisions(),
+            group: self.scheduling_group(),
         }
     }
 

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::node_load::NodeLoad;
 use crate::profile::Weights;
 pub(super) use departures::Departures;
-use spread::{BEST, EQUAL, Spread, extreme, normalised};
+pub(crate) use spread::BEST;
+use spread::{EQUAL, Spread, extreme, normalised};
 
 words! {
     #[derive(Default, Serialize, Deserialize)]

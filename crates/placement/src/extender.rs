@@ -16,6 +16,6 @@ pub mod wire;
 pub use candidate_nodes::CandidateNodes;
 pub use decide::{FilterResult, PrioritizeResult};
 pub use filter_cache::VerdictCache;
-pub use placement_rules::{Exemption, PlacementContext, profile_threshold};
+pub use placement_rules::{Exemption, PlacementContext};
 pub use refusal::{REFUSAL, refused_since};
 pub use wire::{ExtenderRequest, WireError};

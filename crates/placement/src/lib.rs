@@ -13,6 +13,7 @@ pub mod deletion_order;
 pub mod demand;
 pub mod extender;
 pub mod headroom;
+pub mod imbalance;
 pub mod interfaces;
 pub mod kube_scheduler_scores;
 mod node_load;
@@ -26,6 +27,8 @@ pub mod profile;
 pub mod ranking;
 pub mod removable_pod;
 pub mod scheduler_lease;
+pub mod score_labels;
+pub mod score_term_rules;
 pub mod snapshot;
 pub mod usage_history;
 

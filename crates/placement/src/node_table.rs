@@ -6,6 +6,7 @@
 
 mod detail;
 mod entry;
+mod group_trials;
 mod largest_capacities;
 mod median_node;
 mod near_ties;

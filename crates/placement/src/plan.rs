@@ -5,3 +5,4 @@ pub mod deletion_cost;
 pub mod headroom_wakeup;
 pub mod opt_in_label;
 pub mod overload;
+pub mod score_labels;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::no_headroom::NoHeadroom;
 use evenkeel_units::{Amount, Ratio, Resources};
 use jiff::SignedDuration;
@@ -9,6 +10,7 @@ use jiff::SignedDuration;
 use crate::balance::ScoringStrategy;
 use crate::node_sampling::NodesToScore;
 use crate::profile::ProfileTable;
+use crate::score_term_rules::ScoreTermRules;
 
 /// Cluster-wide scheduling policy; a namespace may override the fields it has annotations for.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +34,18 @@ pub struct SchedulingPolicy {
     pub default_capacity: Resources<Option<Amount>>,
     /// Set on Pods of opted-in namespaces without a scheduler of their own.
     pub scheduler_name: Option<String>,
+    /// The Pods that get score terms; `None` if score labels are off.
+    pub score_labels: Option<ScoreTermRules>,
     /// Older measurements are not used.
     pub max_age: SignedDuration,
+}
+
+impl SchedulingPolicy {
+    /// The share from which a resource is dominant in a namespace, `[CLBP] (4.2)`: its own, else the
+    /// cluster's.
+    pub fn profile_threshold_in(&self, namespace: &NamespacePolicy) -> Ratio {
+        namespace
+            .profile_threshold
+            .unwrap_or(self.profile_threshold)
+    }
 }

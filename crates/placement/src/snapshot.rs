@@ -2,7 +2,7 @@
 //! decides on the newest snapshot alone, so its answer is a function of request, snapshot and
 //! policy, and can be explained afterwards.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use evenkeel_objects::namespace_policy::NamespacePolicy;
@@ -10,6 +10,7 @@ use foldhash::fast::RandomState;
 
 use crate::node_table::NodeSet;
 use crate::scheduler_lease::SchedulerLease;
+use crate::score_labels::Shape;
 
 pub type Namespaces = HashMap<Box<str>, Arc<NamespacePolicy>, RandomState>;
 
@@ -23,6 +24,8 @@ pub struct Snapshot {
     pub synced: bool,
     /// The Lease of the second scheduler, where there is one and it has been seen.
     pub second_scheduler: Option<SchedulerLease>,
+    /// The shapes with score labels on nodes.
+    pub labelled_shapes: Arc<BTreeSet<Shape>>,
 }
 
 /// The opt-in of a namespace, as far as it is known.

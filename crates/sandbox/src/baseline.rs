@@ -174,8 +174,20 @@ impl Baseline {
         losses.any(|(from, until)| *from <= at && at < *until)
     }
 
+    /// Sets the counts of workloads that nothing scales as the scenario changes them.
+    fn change_counts(&mut self, at: SignedDuration) {
+        let workloads = &self.settings.scenario.workloads;
+        for (wanted, workload) in self.wanted.iter_mut().zip(workloads) {
+            let passed = workload.changes.iter().take_while(|(time, _)| *time <= at);
+            if let Some((_, count)) = passed.last() {
+                *wanted = *count;
+            }
+        }
+    }
+
     /// Makes and ends Pods until the count is as wanted.
     fn control(&mut self, at: SignedDuration) {
+        self.change_counts(at);
         for index in 0..self.settings.scenario.workloads.len() {
             if self.settings.scenario.workloads[index].arrival > at {
                 continue;
@@ -395,6 +407,22 @@ mod tests {
             plain.advance(SignedDuration::from_secs(second));
         }
         assert_eq!(plain.summary(), summary(settings(1), 1));
+    }
+
+    #[test]
+    fn counts_change_as_the_scenario_says() {
+        let mut changed = settings(1);
+        let minute = SignedDuration::from_mins;
+        let index = 0;
+        let workload = &mut changed.scenario.workloads[index];
+        assert!(workload.scale.is_none() && workload.arrival < minute(5));
+        workload.changes = vec![(minute(5), 7), (minute(9), 1)];
+        let mut plain = Baseline::new(changed);
+        let count = |plain: &Baseline| plain.staying.of(index).count();
+        for (time, expected) in [(6, 7), (10, 1)] {
+            plain.advance(minute(time));
+            assert_eq!(count(&plain), expected, "{time}");
+        }
     }
 
     #[test]

@@ -36,6 +36,8 @@ mod pod_ordinals;
 pub mod portraits;
 pub mod prometheus;
 pub mod recorder;
+pub mod recording;
+mod safe_name;
 pub mod scenario;
 pub mod scheduler;
 pub mod scrape;

@@ -2,6 +2,7 @@
 //! and a possibly different use. It comes from a YAML file ([`file`]) or is compiled into the
 //! program. All values here are checked.
 
+mod count_changes;
 mod error;
 pub mod faults;
 mod file;

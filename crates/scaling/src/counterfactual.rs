@@ -156,11 +156,15 @@ impl Counterfactual {
         }
     }
 
+    /// The distance for a risk whose floors need no more replicas than is affordable.
+    pub fn distance(&self, risk: f64) -> f64 {
+        self.wanted_distance(risk).min(self.affordable())
+    }
+
     /// The distance from the middle at which floors meet a risk; if none does, the distance with
     /// the best benefit. It is at most `SPARED` below the distance assumed for the risk: floors
-    /// down to there cost less than they save. Its floors never need more replicas than the HPA at
-    /// the lowest target: beyond that, no alternative of equal cost is known.
-    pub fn distance(&self, risk: f64) -> f64 {
+    /// down to there cost less than they save.
+    pub(crate) fn wanted_distance(&self, risk: f64) -> f64 {
         // A share of none has no logarithm.
         let log = |share: f64| (share + 1e-4).ln();
         let under = |index: usize| log(self.floored[index].outcome().under);
@@ -175,7 +179,7 @@ impl Counterfactual {
             }
         };
         let least = BEGIN - A_TENTH * (risk / 0.01).log10() - SPARED;
-        distance.max(least).min(self.affordable())
+        distance.max(least)
     }
 
     /// The distance with the best benefit beside the HPA of equal cost; of several about as good,
@@ -195,7 +199,8 @@ impl Counterfactual {
     }
 
     /// The largest distance with no more replicas than the HPA at the lowest target, and than
-    /// [`MOST_COST`] times those of the HPA as it is. It is the smallest distance if even that needs more, and the largest before anything is judged.
+    /// [`MOST_COST`] times those of the HPA as it is. It is the smallest distance if even that needs
+    /// more, and the largest before anything is judged.
     pub(crate) fn affordable(&self) -> f64 {
         let plain = self.plain[0].outcome().replicas;
         let most = self.dearest().min(plain * MOST_COST);

@@ -1,6 +1,7 @@
 //! The targets of scaling: the policy, the signals and the bounds of each, resolved from the objects that the watches
 //! hold ([`target_objects`]), or the problem for which it is refused.
 
+pub mod bound_setters;
 pub mod bounds;
 pub mod capacity;
 pub mod history_backfill;

@@ -9,7 +9,7 @@ use evenkeel_objects::annotations::{
     MIN_REPLICAS, NETWORK_CAPACITY, NETWORK_IO, NO_HEADROOM, ONLINE, POD_STATE, PORTRAIT_JOBS,
     PREDICT, PREDICT_MEMORY, PREFIX, PROFILE, PROFILE_SOURCE, PROFILE_THRESHOLD, QUERY,
     QUERY_TARGET, RELAX_AFTER, RESIZE_RESTARTS, RESIZED, RESUME, RISK, SCALE_DOWN, SCALING,
-    SCALING_STATUS, SKIP, TARGET, TRAFFIC, TUNING, TUNING_STATUS,
+    SCALING_STATUS, SCORE_LABELS, SKIP, TARGET, TRAFFIC, TUNING, TUNING_STATUS,
 };
 use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::kinds::Kind;
@@ -61,12 +61,13 @@ impl Carrier {
 use Carrier::{Autoscaler, Ihpa, Namespace as OfNamespace, Node as OfNode, Pod as OfPod, Workload};
 
 /// The annotations that users set, with what each is read of.
-const READ: [(&str, &[Carrier]); 29] = [
+const READ: [(&str, &[Carrier]); 30] = [
     (ENABLED, &[OfNamespace]),
     (HEADROOM, &[OfNamespace]),
     (PROFILE_THRESHOLD, &[OfNamespace]),
     (NO_HEADROOM, &[OfNamespace]),
     (RELAX_AFTER, &[OfNamespace]),
+    (SCORE_LABELS, &[OfNamespace]),
     (NETWORK_IO, &[OfPod]),
     (DISK_IO, &[OfPod]),
     (DISK_IO_LIMIT, &[OfPod]),

@@ -29,4 +29,5 @@ pub use metrics::ClusterMetrics;
 pub use read_outcome::{ReadFailure, ReadOutcome};
 pub use records::{PLACEMENT, SCALING, WATCHED};
 pub use server_time::server_time;
+pub(crate) use state::LabelPlanView;
 pub use state::{ClusterState, ProfileView, Settings};

@@ -22,11 +22,13 @@ mod scaling;
 mod scheduling;
 mod section;
 mod server;
+mod tracing;
 mod tuning;
 mod value;
 pub mod yaml;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use evenkeel_forecast::Calendar;
 use evenkeel_objects::capacities::Capacities;
@@ -48,6 +50,7 @@ pub use reload::Reload;
 use evenkeel_placement::SchedulingPolicy;
 use file::tree;
 use layers::ConfigLayers;
+use scaling::ScalingSection;
 use scheduling::{PolicySections, SchedulingSection};
 
 use crate::cluster;
@@ -100,6 +103,8 @@ pub struct Config {
     /// Limits that the agents of the nodes set.
     pub agent: crate::agent::Settings,
     pub log: LogSettings,
+    /// The collector of spans; `None` if none are recorded.
+    pub tracing: Option<crate::span_export::Settings>,
     /// The way to the cluster; from the command line, not from the file.
     pub connection: ClusterConnection,
     /// Variables with our prefix that name no field, for a warning.
@@ -245,6 +250,7 @@ impl Config {
             wake,
             agent,
             log,
+            tracing,
         } = &file;
         check.equal("apiVersion", api_version, API_VERSION);
         check.equal("kind", kind, KIND);
@@ -265,10 +271,7 @@ impl Config {
             tuning: tuning.check(check),
             calendar: scaling.calendar(check),
             swish_net: scaling.swish_net(),
-            external_algorithms: ExternalAlgorithms {
-                are_run: scaling.runs_external_algorithms(),
-                most_jobs: scaling.external_jobs(),
-            },
+            external_algorithms: external_algorithms(scaling),
             external_checks: scaling.external_checks(check),
             cluster: cluster_settings(scheduling, &policy, &metrics, check),
             overload: scheduling.overload.check(check),
@@ -280,6 +283,7 @@ impl Config {
             wake: wake.check(check),
             agent: agent.check(check),
             log: log.check(check),
+            tracing: tracing.check(check),
             connection: ClusterConnection::default(),
             unknown_variables: layered.unknown_variables.clone(),
             idle_options: idle_options::check(&file, layered, check),
@@ -296,6 +300,13 @@ const fn policy_sections(file: &ConfigFile, max_age: SignedDuration) -> PolicySe
         network: &file.network,
         disk: &file.disk,
         max_age,
+    }
+}
+
+fn external_algorithms(scaling: &ScalingSection) -> ExternalAlgorithms {
+    ExternalAlgorithms {
+        are_run: scaling.runs_external_algorithms(),
+        most_jobs: scaling.external_jobs(),
     }
 }
 
@@ -317,6 +328,10 @@ fn cluster_settings(
         caps_as_demand: policy.caps_as_demand,
         expects_metrics: metrics.source != MetricsSourceSettings::None,
         balances_scale_in: scheduling.balances_scale_in(),
+        shape_policy: policy
+            .score_labels
+            .is_some()
+            .then(|| Arc::new(policy.clone())),
     }
 }
 

@@ -12,6 +12,7 @@ mod profiles;
 mod queue;
 mod scale_in;
 pub mod scaling;
+mod score_labels;
 pub mod switch;
 pub mod tuning;
 mod work;

@@ -35,6 +35,7 @@ use evenkeel_certificates::api_service;
 use evenkeel_clock::Clock;
 
 use crate::config::Config;
+use crate::dashboard::ReplayBoard;
 use crate::server::{Drain, signals};
 use crate::{aggregation, telemetry};
 
@@ -47,14 +48,21 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     telemetry::init(&config.log)?;
     let signals = signals().context("signals cannot be received")?;
     // Boxed, being large: the command line holds this future among others.
-    Box::pin(serve(config, Clock::real(), signals)).await
+    Box::pin(serve(
+        config,
+        Clock::real(),
+        ReplayBoard::default(),
+        signals,
+    ))
+    .await
 }
 
 /// Runs the service until it has drained after the first of `signals`; the caller sets up the log,
-/// and `clock` times scaling.
+/// `clock` times scaling, and the page shows what `replay` holds.
 pub async fn serve(
     mut config: Config,
     clock: Clock,
+    replay: ReplayBoard,
     signals: impl Stream<Item = ()>,
 ) -> anyhow::Result<()> {
     for warning in config.warnings() {
@@ -65,7 +73,8 @@ pub async fn serve(
     let drain = Drain::new(ending.drain);
     let mut tasks = Tasks::new();
     let background = CancellationToken::new();
-    let parts = Components::new(config, clock).await?;
+    let mut parts = Components::new(config, clock, replay).await?;
+    parts.record_spans(&background, &mut tasks);
     for (name, field) in led(&parts.config) {
         aggregation::claim(&parts.client, &parts.replica.namespace, name, field).await?;
     }

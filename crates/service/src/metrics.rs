@@ -30,6 +30,7 @@ mod source;
 mod sources;
 pub mod target_queries;
 
+pub(crate) use access::AccessClient;
 pub use access::{Authorization, EndpointAccess, IdentityFiles};
 pub use answer::{Answers, Content, Instances, QueryAnswer, SampleTimes};
 pub use api_call::ApiCallLimits;

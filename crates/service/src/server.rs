@@ -28,6 +28,7 @@ pub mod tls;
 mod tracked_body;
 
 pub use body::{BufferedRequest, GrpcCall};
+pub(crate) use connection::LastingAnswer;
 pub use connection::PeerAddress;
 pub use drain::{Drain, DrainOutcome, Shutdown, ShutdownPhase, signals};
 pub use error::{ApiError, ServerError};

@@ -9,7 +9,7 @@ pub mod installation;
 use evenkeel_hpa::autoscaler::Autoscaler;
 use evenkeel_objects::annotations::{
     BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, POD_DELETION_COST, POD_STATE, PORTRAIT_JOBS,
-    PREFIX, RESIZED, SCALING_STATUS, TUNING_STATUS,
+    PREFIX, RESIZED, SCALING_STATUS, SCORE_LABEL_PREFIX, TUNING_STATUS,
 };
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::meta::Meta;
@@ -66,7 +66,10 @@ pub enum Extent {
     /// Traces on objects with bounds without a contributor ([`ObjectTraces::have_lapsed`]), and
     /// readiness gates that no replica opens.
     Lapsed,
-    /// As `Lapsed`, and taints, deletion costs, resizes and Pods out of traffic: no leader has
+    /// As `Lapsed`, and score labels of nodes: no leader has existed for ten minutes, and old scores
+    /// would mislead kube-scheduler.
+    Leaderless,
+    /// As `Leaderless`, and taints, deletion costs, resizes and Pods out of traffic: no leader has
     /// existed for long.
     Abandoned,
 }
@@ -83,6 +86,8 @@ pub struct ObjectTraces {
     pub shut: Option<ClosedReadinessGate>,
     /// Taints of a node that Evenkeel set.
     pub taints: Vec<String>,
+    /// Labels of a node with its scores.
+    pub score_labels: Vec<String>,
     /// Annotations of Evenkeel that the user wrote.
     pub own: Vec<String>,
 }
@@ -109,10 +114,22 @@ impl ObjectTraces {
             label,
             shut,
             taints,
+            score_labels,
             own: _,
         } = self;
         let has_marks = !annotations.is_empty() || label.is_some() || shut.is_some();
-        bounds.is_none() && !has_marks && taints.is_empty()
+        bounds.is_none() && !has_marks && taints.is_empty() && score_labels.is_empty()
+    }
+
+    /// The traces that go at this extent. Taints of a node stay for longer than its score labels.
+    fn within(self, extent: Extent) -> Self {
+        if extent != Extent::Leaderless || self.score_labels.is_empty() {
+            return self;
+        }
+        Self {
+            score_labels: self.score_labels,
+            ..Self::default()
+        }
     }
 
     fn is_forgotten(&self) -> bool {
@@ -123,11 +140,15 @@ impl ObjectTraces {
         match extent {
             Extent::All => !self.is_clean(),
             Extent::Lapsed => self.have_lapsed(now) || self.is_forgotten(),
+            Extent::Leaderless => {
+                self.have_lapsed(now) || self.is_forgotten() || !self.score_labels.is_empty()
+            }
             Extent::Abandoned => {
                 let of_pods = [DELETION_COST, RESIZED];
                 let has = of_pods.iter().any(|key| self.annotations.contains(key));
                 let off = self.label == Some(POD_STATE) || self.shut.is_some();
-                self.have_lapsed(now) || !self.taints.is_empty() || has || off
+                let on_node = !self.taints.is_empty() || !self.score_labels.is_empty();
+                self.have_lapsed(now) || on_node || has || off
             }
         }
     }
@@ -237,6 +258,7 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> ObjectTraces {
             .then_some(ENABLED),
         shut: None,
         taints: taints_of(kind, object).own(),
+        score_labels: score_labels(kind, object),
         own: own.cloned().collect(),
     }
 }
@@ -287,6 +309,15 @@ fn taints_of(kind: Kind, object: &Value) -> Taints {
     found.and_then(Result::ok).unwrap_or_default()
 }
 
+fn score_labels(kind: Kind, object: &Value) -> Vec<String> {
+    let labels = object["metadata"]["labels"].as_object();
+    let labels = labels.filter(|_| kind == Kind::Node);
+    let keys = labels.into_iter().flat_map(Map::keys);
+    keys.filter(|key| key.starts_with(SCORE_LABEL_PREFIX))
+        .cloned()
+        .collect()
+}
+
 /// The patch that takes away what is left; `None` where nothing is.
 ///
 /// # Errors
@@ -301,6 +332,7 @@ pub fn patch(
     if !traces.are_due(extent, now) {
         return Ok(None);
     }
+    let traces = traces.within(extent);
     let marked = TracedObject::read(kind, object)?;
     let mut patch = ConditionalPatch::of(marked.metadata());
     // A record says what there was before it slept.
@@ -331,6 +363,9 @@ pub fn patch(
     if !traces.taints.is_empty() {
         let found = taints_of(kind, object);
         change_taints(&mut patch, &found, &found.without_own());
+    }
+    for label in &traces.score_labels {
+        patch.change(&["metadata", "labels", label], true, Value::Null);
     }
     if let Some(label) = traces.label {
         if kind == Kind::Pod {

@@ -182,6 +182,7 @@ fn build(file: ClusterFile, policy: &SchedulingPolicy, check: &mut Checker) -> F
             expects_metrics: measured,
             synced: true,
             second_scheduler: None,
+            labelled_shapes: Arc::default(),
         },
         warnings,
     }

@@ -10,5 +10,6 @@ pub mod output;
 pub mod pod_file;
 pub mod resource_units;
 pub mod runtime;
+pub mod score_label_table;
 pub mod service_api;
 pub mod settings;

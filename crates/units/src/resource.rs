@@ -102,7 +102,7 @@ impl FromStr for Resource {
 }
 
 /// One value for each of the five resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Resources<T>([T; 5]);
 
 impl<T> Resources<T> {

@@ -11,8 +11,8 @@ use serde::Serialize;
 use evenkeel_service::api::explain::{
     BindNotification, DeletionCost, ExtenderVerdict, PastVerdict, PodExplanation,
 };
-use evenkeel_terminal::explanation;
 use evenkeel_terminal::output::{Report, Style};
+use evenkeel_terminal::{explanation, score_label_table};
 
 /// Nodes shown at most, the best first; all of them are in the JSON.
 const SHOWN: usize = 20;
@@ -53,6 +53,7 @@ impl ExplainReport<'_> {
             last_notice,
             overloaded,
             deletion_cost,
+            score_labels,
             now,
         } = explained;
         let owner = workload.as_ref().map_or(String::new(), |owner| {
@@ -95,7 +96,11 @@ impl ExplainReport<'_> {
             };
             writeln!(to, "\n{of}:\n")?;
         }
-        self.print_terms(shown.as_ref().unwrap_or(now), to, style)
+        self.print_terms(shown.as_ref().unwrap_or(now), to, style)?;
+        match score_labels {
+            Some(labels) => score_label_table::print(labels, SHOWN, to, style),
+            None => Ok(()),
+        }
     }
 
     fn print_terms(
@@ -238,6 +243,7 @@ mod tests {
             last_prioritize: Some(past),
             last_notice: None,
             overloaded: BTreeMap::new(),
+            score_labels: None,
             deletion_cost: None,
             now: explanation(0.8),
         };

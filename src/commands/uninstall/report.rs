@@ -132,6 +132,7 @@ fn lines(mark: &ModifiedObject) -> Vec<String> {
             .map(|key| format!("readiness gate {key}, not open")),
     );
     lines.extend(mark.taints.iter().map(|taint| format!("taint {taint}")));
+    lines.extend(mark.score_labels.iter().map(|key| format!("label {key}")));
     lines
 }
 

@@ -5,6 +5,7 @@ use crate::doctor::observation::Look as _;
 use k8s_openapi::api::core::v1::Pod;
 
 use super::certificate;
+use super::command_line::flag;
 use super::evidence::{CheckFindings, Evidence, replicas};
 use super::finding_text::{about, count, named};
 use crate::doctor::DoctorFinding;
@@ -94,7 +95,14 @@ pub(super) fn called(evidence: &Evidence<'_>) -> CheckFindings {
         return Ok(vec![finding]);
     }
     let waiting = evidence.seen.unbound.there().map_or(0, Vec::len);
-    Ok(vec![if since > SILENCE && waiting > 0 {
+    Ok(vec![if has_score_labels(evidence) {
+        DoctorFinding::warning(
+            CALLED,
+            format!("kube-scheduler last called {ago} ago, although score labels are on"),
+            "use one of the two: set scheduling.scoreLabels to off, or take the extender out of \
+             kube-scheduler's file",
+        )
+    } else if since > SILENCE && waiting > 0 {
         DoctorFinding::warning(
             CALLED,
             format!(
@@ -204,7 +212,25 @@ fn refused_calls(evidence: &Evidence<'_>) -> bool {
     })
 }
 
+/// True if score labels are on by the configuration.
+fn has_score_labels(evidence: &Evidence<'_>) -> bool {
+    let config = evidence.config();
+    config.is_some_and(|config| config.policy.score_labels.is_some())
+}
+
+/// True if score labels are on, and nodes have some.
+fn follows_score_labels(evidence: &Evidence<'_>) -> bool {
+    has_score_labels(evidence) && !evidence.seen.score_labels().is_empty()
+}
+
 fn never(evidence: &Evidence<'_>, refused: bool) -> DoctorFinding {
+    let has_second = evidence.seen.second_scheduler.there().is_some();
+    if follows_score_labels(evidence) && !refused && !has_second {
+        return DoctorFinding::ok(
+            CALLED,
+            "kube-scheduler does not call the extender; it follows score labels instead",
+        );
+    }
     if refused {
         return DoctorFinding::error(
             CALLED,
@@ -252,7 +278,7 @@ fn configure(evidence: &Evidence<'_>) -> String {
         return format!(
             "{PRINT}, and start kube-scheduler with --config=FILE (webhook-config/README.md); if \
              it cannot be configured (managed control planes): evenkeel install [your options] \
-             --with second-scheduler | kubectl apply -f -; {probe}"
+             --with score-labels | kubectl apply -f -; {probe}"
         );
     }
     let plain: Vec<&str> = schedulers
@@ -277,12 +303,8 @@ fn configure(evidence: &Evidence<'_>) -> String {
 }
 
 fn has_configuration(pod: &Pod) -> bool {
-    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-    let mut words = containers.flat_map(|container| {
-        let command = container.command.iter().flatten();
-        command.chain(container.args.iter().flatten())
-    });
-    words.any(|word| word == "--config" || word.starts_with("--config="))
+    let mut specs = pod.spec.iter();
+    specs.any(|spec| !flag(spec, "config").is_empty())
 }
 
 pub(super) fn whole_nodes(evidence: &Evidence<'_>) -> CheckFindings {

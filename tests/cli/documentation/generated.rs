@@ -1,10 +1,12 @@
 //! Reference pages that are made from the program, the definitions and the manifests.
 
+mod advice;
 mod alerts;
 mod api;
 mod chart;
 mod commands;
 mod dashboards;
+mod headlamp;
 mod permissions;
 
 use std::fs;

@@ -125,9 +125,11 @@ pub(crate) async fn deploy(client: &Client, metrics: u16) {
 }
 
 /// The kinds of objects that grant, and that narrow what is granted.
-const GRANTING: [&str; 4] = [
+const GRANTING: [&str; 6] = [
+    "ServiceAccount",
     "ClusterRole",
     "ClusterRoleBinding",
+    "Role",
     "RoleBinding",
     "ValidatingAdmissionPolicy",
 ];
@@ -178,6 +180,16 @@ pub(crate) fn document(kustomization: &str) -> Value {
     let mut documents = built(&root().join(kustomization));
     assert_eq!(documents.len(), 1, "{kustomization}");
     documents.remove(0)
+}
+
+/// The kube-scheduler configuration that a kustomization ships in a ConfigMap.
+pub(crate) fn scheduler_configuration(kustomization: &str) -> Value {
+    let documents = built(&root().join(kustomization));
+    let mut files = documents
+        .iter()
+        .filter_map(|document| document["data"]["scheduler-config.yaml"].as_str());
+    let file = files.next().expect("a ConfigMap has the file");
+    serde_saphyr::from_str(file).expect("the configuration is YAML")
 }
 
 /// Lets the API server check what `kubectl apply -k` would apply, on top of an installation.

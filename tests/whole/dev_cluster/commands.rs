@@ -126,6 +126,19 @@ async fn what_stands_in_the_cluster(shell: &Shell<'_>) {
             &["CustomResourceDefinition", "objects differ"],
         )
         .await;
+    let counted = [
+        "HPA shop/web",
+        "Deployment web has",
+        "CPU decides",
+        "Pods by cpu",
+    ];
+    shell.evenkeel("explain hpa shop/web", true, &counted).await;
+    let json = "explain hpa shop/web -o json";
+    shell.evenkeel(json, true, &["\"decidedReplicas\": "]).await;
+    let unknown = ["there is no HPA shop/shop", "kubectl get hpa -n shop"];
+    shell
+        .evenkeel("explain hpa shop/shop", false, &unknown)
+        .await;
     let left = ["Namespace shop", "things are left"];
     shell.evenkeel("uninstall --check", false, &left).await;
     let cron = "cron next -f examples/cron/office-hours.yaml";

@@ -9,6 +9,7 @@ use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_lab::dev::cluster::ServiceWiring;
 use evenkeel_lab::dev::embedded_service;
+use evenkeel_service::dashboard::ReplayBoard;
 
 use axum::http::Request;
 use bytes::Bytes;
@@ -163,14 +164,15 @@ impl World<'_> {
     /// Starts the service and waits until it is ready.
     pub(crate) async fn serve(&self, own: &[(&str, &str)]) -> Service {
         let stop = CancellationToken::new();
-        let running = tokio::spawn(embedded_service::run(ServiceWiring {
+        let wiring = ServiceWiring {
             kubeconfig: self.kubeconfig(),
             namespace: "evenkeel-system",
             file: None,
             fields: self.fields(own),
             clock: self.clock,
             stop: stop.clone(),
-        }));
+        };
+        let running = tokio::spawn(embedded_service::run(wiring, ReplayBoard::default()));
         let running = tokio::spawn(async move {
             if let Err(error) = running.await.expect("no panic") {
                 panic!("the service ended: {error:#}");

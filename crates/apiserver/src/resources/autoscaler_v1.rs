@@ -14,6 +14,7 @@ const TARGET: &str = "targetCPUUtilizationPercentage";
 
 /// Between v1 and the stored v2.
 pub(crate) const CONVERSION: Conversion = Conversion {
+    renamed: &[],
     to_storage,
     from_storage,
 };

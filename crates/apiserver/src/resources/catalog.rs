@@ -51,6 +51,19 @@ const EVENT_FIELDS: &[&str] = &[
     "reportingComponent",
     "type",
 ];
+/// The same fields by their names in events.k8s.io.
+const NEW_EVENT_FIELDS: &[&str] = &[
+    "regarding.kind",
+    "regarding.namespace",
+    "regarding.name",
+    "regarding.uid",
+    "regarding.apiVersion",
+    "regarding.resourceVersion",
+    "regarding.fieldPath",
+    "reason",
+    "reportingController",
+    "type",
+];
 
 /// In the order of discovery.
 pub(crate) fn builtin() -> Vec<Resource> {
@@ -129,7 +142,7 @@ fn events() -> Vec<Resource> {
             .columns(tables::EVENT),
         Resource::typed::<NewEvent>()
             .short(&["ev"])
-            .selectable(EVENT_FIELDS)
+            .selectable(NEW_EVENT_FIELDS)
             .columns(tables::EVENT)
             .stored_as("events", event::CONVERSION),
     ]

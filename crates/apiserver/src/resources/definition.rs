@@ -69,6 +69,7 @@ fn resource(spec: &Value, version: &Value) -> Resource {
 /// For objects stored in another version: reading and writing set `apiVersion`, because only there
 /// the version is known.
 const OTHER_VERSION: Conversion = Conversion {
+    renamed: &[],
     to_storage: |object| object,
     from_storage: |object| object,
 };

@@ -18,6 +18,7 @@ const FIELDS: &[(&str, &str)] = &[
 ];
 
 pub(crate) const CONVERSION: Conversion = Conversion {
+    renamed: FIELDS,
     to_storage: |event| renamed(event, "v1", FIELDS.iter().copied()),
     from_storage: |event| {
         let back = FIELDS.iter().map(|&(new, core)| (core, new));

@@ -74,6 +74,8 @@ pub(crate) enum Generation {
 /// Between two versions of a kind that share a storage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conversion {
+    /// The fields at the top with other names; left: this version, right: as stored.
+    pub(crate) renamed: &'static [(&'static str, &'static str)],
     pub(crate) to_storage: fn(Value) -> Value,
     pub(crate) from_storage: fn(Value) -> Value,
 }

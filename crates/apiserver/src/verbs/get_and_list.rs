@@ -32,7 +32,9 @@ pub(crate) fn selection(call: &ApiRequest) -> Result<ListSelector, ApiError> {
         }
         fields = format!("{fields}metadata.name={name}");
     }
-    ListSelector::parse(call.query.text("labelSelector"), &fields)
+    let selector = ListSelector::parse(call.query.text("labelSelector"), &fields)?;
+    let renamed = (call.resource.conversion).map_or(&[][..], |conversion| conversion.renamed);
+    Ok(selector.with_stored_names(renamed))
 }
 
 /// Possibly a page.

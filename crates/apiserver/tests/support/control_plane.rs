@@ -152,6 +152,18 @@ impl ControlPlane {
         *locked(&self.scheduler) = Some(process);
     }
 
+    /// Starts one more kube-scheduler, with the credentials of a kubeconfig. It is killed when it is
+    /// dropped.
+    pub(crate) async fn start_second_scheduler(
+        &self,
+        kubeconfig: &Path,
+        configuration: Value,
+    ) -> Process {
+        self.launch()
+            .any_scheduler("second-scheduler", free_port(), kubeconfig, configuration)
+            .await
+    }
+
     /// Kills and starts it, like a failing machine.
     pub(crate) async fn restart_apiserver(&self) {
         drop(locked(&self.apiserver).take());

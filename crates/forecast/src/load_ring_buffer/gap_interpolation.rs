@@ -41,6 +41,7 @@ impl LoadRingBuffer {
             let start = minute * Resolution::Minute.seconds() / Resolution::Fine.seconds();
             self.summarise_around(start);
         }
+        self.see_minutes(first, last);
     }
 
     /// Bridges the gaps of all rings up to [`BRIDGED`], as uncertain load.

@@ -52,6 +52,11 @@ impl LoadHighs {
         self.ten_minutes.see(second, load);
     }
 
+    /// Gives their memory back; a load that nothing learns from needs no means.
+    pub(super) fn forget_means(&mut self) {
+        self.ten_minutes = TenMinuteHighs::default();
+    }
+
     pub(super) fn take(&mut self, others: &Self) {
         self.daily.take(&others.daily);
         self.ten_minutes.take(&others.ten_minutes);
@@ -124,9 +129,10 @@ impl<const SECONDS: i64, const LENGTH: usize> StepHighs<SECONDS, LENGTH> {
     }
 }
 
-/// The upper half of a load, rounded to the nearest.
+/// The upper half of a load, rounded to the nearest; a zero may have a sign.
 fn narrowed(load: f32) -> u16 {
-    let [high, low] = [load.to_bits() >> 16, load.to_bits() >> 15 & 1];
+    let bits = load.abs().to_bits();
+    let [high, low] = [bits >> 16, bits >> 15 & 1];
     // A load is not NaN, and the largest one is rounded to infinity.
     u16::try_from(high + low).unwrap_or(UNSEEN)
 }
@@ -151,6 +157,8 @@ mod tests {
         let mut highs = LoadHighs::of([(3 * DAY + 5, 7.0), (3 * DAY, f32::NAN), (3 * DAY, 2.0)]);
         assert_eq!(highs.highest(), Some(7.0));
         assert_eq!(LoadHighs::default().highest(), None);
+        highs.see(4 * DAY, -0.0);
+        highs.see(4 * DAY, 3.0);
         highs.see(16 * DAY, 4.0);
         assert_eq!(highs.highest(), Some(7.0), "it is the fourteenth day");
         highs.see(17 * DAY, 1.0);

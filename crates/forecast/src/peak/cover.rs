@@ -17,6 +17,7 @@ const MOST: f64 = 1.0;
 pub struct Cover {
     risk: f64,
     distance: f64,
+    is_limited: bool,
     /// Minutes in the mean, counted up to the memory.
     minutes: f64,
     achieved: f64,
@@ -29,6 +30,7 @@ impl Cover {
         Self {
             risk,
             distance,
+            is_limited: false,
             minutes: 0.0,
             achieved: 0.0,
         }
@@ -43,8 +45,15 @@ impl Cover {
         self.distance
     }
 
-    pub const fn put(&mut self, distance: f64) {
-        self.distance = distance;
+    /// Takes the distance `wanted` for the risk, or the largest one that floors may cost.
+    pub const fn put(&mut self, wanted: f64, most: f64) {
+        self.distance = wanted.min(most);
+        self.is_limited = wanted > most;
+    }
+
+    /// True where the risk needs a higher level than floors may cost.
+    pub const fn is_limited(&self) -> bool {
+        self.is_limited
     }
 
     /// Share of the last days in which Pods carried too much; `None` before an hour has passed.

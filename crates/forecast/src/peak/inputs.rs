@@ -103,7 +103,7 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
     all.push(since(within.reduce(f64::max)));
     // An hour later, for slow rises.
     all.push(since(day(60)));
-    for input in earlier_days(past, window, masks, (last, scale)) {
+    for input in earlier_days(past, window, masks, (last, scale, since_then)) {
         all.push(input);
     }
     let turn = TAU * i64_as_f64(past.second_of_day()) / 86_400.0;
@@ -116,33 +116,34 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
     })
 }
 
-/// Highest loads at this time of earlier days, relative to the last load and in parts of the scale:
-/// of the window and of the half hour after it too, yesterday and a week ago; then how much higher
-/// the window was than the half hour before it; then the mean and the largest of the last seven
-/// days, and the number of days known. The ten minutes that hold the ends of a window count whole,
-/// so that a peak which comes a few minutes earlier or later than yesterday is seen.
+/// Highest loads at this time of earlier days, relative to the last load and in parts of the scale.
+/// The ten minutes that hold the ends of a window count whole, so that a peak that comes a few
+/// minutes earlier or later than yesterday is seen.
 fn earlier_days(
     past: &impl Lookback,
     window: usize,
     masks: Masks,
-    (last, scale): (f64, f64),
+    (last, scale, since_then): (f64, f64, i64),
 ) -> [f64; 9] {
     const HALF_HOUR: i64 = 1800;
     let ahead = i64::try_from(window).unwrap_or(0) * 60;
-    let visible = |day: i64| masks.minutes > 1440 && masks.day && (masks.week || day == 1);
-    let (yesterday, last_week) = (past.days(1) * 60, past.days(7) * 60);
-    let high = |day: i64, from: i64, to: i64| {
-        let back = match day {
-            7 => last_week,
-            day => yesterday + (day - 1) * 86_400,
-        };
-        let then = past.origin() - back;
-        let high = past.highest(then + from, then + to - 1);
-        high.filter(|_| visible(day))
+    let visible = |day: i32| masks.minutes > 1440 && masks.day && (masks.week || day == 1);
+    // Each day by the calendar is slow, and needed only if clocks have changed.
+    let week = past.days(7);
+    let back = |day: i32| match day {
+        1 => since_then,
+        7 => week,
+        day if week == 7 * DAY => i64::from(day) * DAY,
+        day => past.days(day),
     };
-    let days: Vec<Option<f64>> = (1..=7).map(|day| high(day, 0, ahead)).collect();
+    let high = |day: i32, from: i64, to: i64| {
+        let back = back(day) * 60;
+        let then = past.origin() - back;
+        visible(day).then(|| past.highest(then + from, then + to - 1))?
+    };
+    let days = [1, 2, 3, 4, 5, 6, 7].map(|day| high(day, 0, ahead));
     let relative = |value: Option<f64>| value.map_or(f64::NAN, |value| (value - last) / scale);
-    let rise = |day: i64, then: Option<f64>| {
+    let rise = |day: i32, then: Option<f64>| {
         let before = high(day, -HALF_HOUR, 0);
         let rise = then.zip(before).map(|(then, before)| then - before);
         rise.map_or(f64::NAN, |rise| rise / scale)
@@ -151,12 +152,16 @@ fn earlier_days(
     let count = count_as_f64(known.clone().count());
     let mean = (count > 0.0).then(|| known.clone().sum::<f64>() / count);
     [
+        // Of the window, yesterday and a week ago.
         relative(days[0]),
         relative(days[6]),
+        // With the half hour after it.
         relative(high(7, 0, ahead + HALF_HOUR)),
+        // How much higher than in the half hour before.
         rise(1, days[0]),
         rise(7, days[6]),
         relative(high(1, 0, ahead + HALF_HOUR)),
+        // Of seven days, of which so many are known.
         relative(mean),
         relative(known.copied().reduce(f64::max)),
         if count > 0.0 { count / 8.0 } else { f64::NAN },
@@ -204,48 +209,108 @@ impl RunningSums {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use jiff::tz::TimeZone;
+
     use super::*;
+    use crate::calendar::Calendar;
+    use crate::load_ring_buffer::{LoadRingBuffer, Resolution};
     use crate::peak::Minutes;
+    use crate::peak::lookback::TrackedLookback;
 
-    const NIGHTS: usize = 8;
+    /// 10:10 in Berlin, three days after clocks went forward at 01:00 UTC.
+    const NOW: &str = "2027-03-31T08:10:00Z";
+    const CHANGE: &str = "2027-03-28T01:00:00Z";
 
-    /// A load of 1, with 3 in the minutes from 10:05 to 10:08, at 10:02 of the last day.
-    fn known(days: usize, masks: Masks) -> [f64; 9] {
-        let minute = |minute: usize| match minute % 1440 {
-            605..608 => 3.0,
-            _ => 1.0,
-        };
-        let past = Minutes::new(0, (0..days * 1440 + 602).map(minute).collect());
-        earlier_days(&past.past(past.values().len() - 1), 4, masks, (1.0, 2.0))
+    fn second(time: &str) -> i64 {
+        time.parse::<Timestamp>().unwrap().as_second()
     }
+
+    /// A load of 1 by local time. A day so many days ago had 5 at 9:50, 10 more than that number at
+    /// 10:17, and 100 more at 10:35.
+    fn load(second_of_time: i64, offset: impl Fn(i64) -> i64) -> f32 {
+        let local = |time: i64| time + offset(time);
+        let (now, then) = (local(second(NOW)), local(second_of_time));
+        let ago = now.div_euclid(86_400) - then.div_euclid(86_400);
+        let ago = f32::from(u8::try_from(ago).unwrap());
+        match then.rem_euclid(86_400) / 60 {
+            590 => 5.0,
+            617 => 10.0 + ago,
+            635 => 100.0 + ago,
+            _ => 1.0,
+        }
+    }
+
+    fn minutes(days: i64, offset: impl Fn(i64) -> i64) -> Minutes {
+        let start = second(NOW) - days * 86_400 - 3600;
+        let values = (start..second(NOW)).step_by(60);
+        Minutes::new(start, values.map(|time| load(time, &offset)).collect())
+    }
+
+    fn known(past: &impl Lookback, masks: Masks) -> [f64; 9] {
+        earlier_days(past, 4, masks, (1.0, 2.0, past.days(1)))
+    }
+
+    fn newest(minutes: &Minutes, masks: Masks) -> [f64; 9] {
+        known(&minutes.past(minutes.values().len() - 1), masks)
+    }
+
+    fn assert_near(found: [f64; 9], expected: [f64; 9], within: f64) {
+        let mut pairs = found.iter().zip(expected);
+        let near = pairs.all(|(found, wanted)| (found - wanted).abs() <= within * wanted.abs());
+        assert!(near, "{found:?}");
+    }
+
+    /// The window ends at 10:14, within the ten minutes of the first peak.
+    const EXPECTED: [f64; 9] = [5.0, 8.0, 53.0, 3.0, 6.0, 50.0, 6.5, 8.0, 7.0 / 8.0];
 
     #[test]
     fn peaks_of_earlier_days_count_at_about_their_time() {
-        // The window ends at 10:06.
-        let all = known(NIGHTS, Masks::NONE);
-        // The ten minutes of now count on both sides of a rise.
-        let expected = [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 7.0 / 8.0];
-        assert!(
-            all.iter()
-                .zip(expected)
-                .all(|(found, wanted)| (found - wanted).abs() < 1e-9),
-            "{all:?}"
-        );
+        let utc = |_| 7200;
+        let all = minutes(8, utc);
+        assert_near(newest(&all, Masks::NONE), EXPECTED, 1e-9);
         let day = Masks {
             week: false,
             ..Masks::NONE
         };
-        for (days, masks) in [(NIGHTS, day), (1, Masks::NONE)] {
-            let found = known(days, masks);
+        for (past, masks) in [(&all, day), (&minutes(1, utc), Masks::NONE)] {
+            let found = newest(past, masks);
             let is_known = found.map(|input| !input.is_nan());
             let expected = [true, false, false, true, false, true, true, true, true];
-            assert_eq!(is_known, expected, "{days} {found:?}");
-            assert!((found[8] - 1.0 / 8.0).abs() < 1e-9, "{found:?}");
+            assert_eq!(is_known, expected, "{found:?}");
+            let of_days = [found[6] - 5.0, found[7] - 5.0, found[8] - 1.0 / 8.0];
+            assert!(of_days.iter().all(|off| off.abs() < 1e-9), "{found:?}");
         }
         let new = Masks {
             day: false,
             ..Masks::NONE
         };
-        assert!(known(NIGHTS, new).iter().all(|input| input.is_nan()));
+        assert!(newest(&all, new).iter().all(|input| input.is_nan()));
+    }
+
+    #[test]
+    fn earlier_days_are_those_of_the_clocks() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let berlin = |time: i64| {
+            if time < second(CHANGE) { 3600 } else { 7200 }
+        };
+        let past = minutes(8, berlin).by(Calendar::new(zone));
+        assert_near(newest(&past, Masks::NONE), EXPECTED, 1e-9);
+    }
+
+    #[test]
+    fn a_tracked_history_has_the_earlier_days_of_a_series() {
+        let offset = |_| 7200;
+        let mut history = LoadRingBuffer::default();
+        for time in (second(NOW) - 8 * 86_400 + 7200..second(NOW)).step_by(15) {
+            let at = Timestamp::from_second(time).unwrap();
+            let value = f64::from(load(time, offset));
+            history.insert(at, value, at).unwrap();
+        }
+        let calendar = Calendar::default();
+        let end = Timestamp::from_second(second(NOW)).unwrap() - Resolution::Fine.step();
+        let past = TrackedLookback::from(&history, &calendar, end).unwrap();
+        // A high is within 0.4 % of its load, and a rise is the difference of two.
+        assert_near(known(&past, Masks::NONE), EXPECTED, 0.02);
     }
 }

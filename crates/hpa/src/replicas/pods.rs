@@ -7,6 +7,7 @@ use evenkeel_metrics::signal::{MetricTarget, ResourceName, Signal};
 use evenkeel_units::{count_as_f64, i64_as_f64, replicas_ceil, wrapped_i32};
 
 use super::{MetricProposal, ReplicaCalculator};
+use crate::basis::{ProposalBasis, ProposalRule};
 use crate::error::ReplicasError;
 use crate::groups::PodGroups;
 use crate::pod_values::ByPod;
@@ -68,6 +69,16 @@ pub fn metric_usage(values: &ByPod<'_, i64>, target: i64) -> TargetUsage {
     }
 }
 
+/// The count that the Pods' values come to.
+struct PodProposal<'a> {
+    replicas: i32,
+    rule: ProposalRule,
+    /// The ratio with assumed values; `None` if none is assumed.
+    adjusted: Option<f64>,
+    /// The values of all Pods that count, assumed ones among them.
+    values: ByPod<'a, i64>,
+}
+
 struct PodUsageTarget<'a> {
     /// A utilisation or an amount per Pod.
     target: MetricTarget,
@@ -123,6 +134,7 @@ impl<'a> ReplicaCalculator<'a> {
         &self,
         signal: &Signal,
         target: MetricTarget,
+        basis: Option<&mut ProposalBasis>,
     ) -> Result<MetricProposal, ReplicasError> {
         let usage = self.reader().usage(signal)?;
         let Some((resource, container)) = signal.resource() else {
@@ -141,7 +153,7 @@ impl<'a> ReplicaCalculator<'a> {
                 requests: requests()?,
             })
         };
-        let proposal = self.compare(usage.by_pod, Some(resource), comparison)?;
+        let proposal = self.compare(usage.by_pod, Some(resource), comparison, basis)?;
         Ok(MetricProposal {
             timestamp: usage.timestamp,
             ..proposal
@@ -152,6 +164,7 @@ impl<'a> ReplicaCalculator<'a> {
         &self,
         signal: &Signal,
         target: MetricTarget,
+        basis: Option<&mut ProposalBasis>,
     ) -> Result<MetricProposal, ReplicasError> {
         let samples = self.reader().pods(signal)?;
         let measured = samples
@@ -163,7 +176,7 @@ impl<'a> ReplicaCalculator<'a> {
                 requests: ByPod::default(),
             })
         };
-        let proposal = self.compare(measured.collect(), None, comparison)?;
+        let proposal = self.compare(measured.collect(), None, comparison, basis)?;
         Ok(MetricProposal {
             timestamp: samples.first().map(|sample| sample.measurement.timestamp),
             ..proposal
@@ -176,11 +189,16 @@ impl<'a> ReplicaCalculator<'a> {
         measured: ByPod<'a, Measurement>,
         resource: Option<&ResourceName>,
         comparison: impl FnOnce() -> Result<PodUsageTarget<'a>, ReplicasError>,
+        mut basis: Option<&mut ProposalBasis>,
     ) -> Result<MetricProposal, ReplicasError> {
         if self.pods.is_empty() {
             return Err(ReplicasError::NoPods);
         }
-        let groups = PodGroups::new(self.pods, &measured, self.startup(resource), self.now);
+        let startup = self.startup(resource);
+        if let Some(basis) = basis.as_deref_mut() {
+            basis.record_pods(self.pods, &measured, startup, self.now);
+        }
+        let groups = PodGroups::new(self.pods, &measured, startup, self.now);
         let others = groups.ignored.iter().chain(&groups.unready).copied();
         let measured = measured.without(others.collect());
         if measured.is_empty() {
@@ -189,8 +207,19 @@ impl<'a> ReplicaCalculator<'a> {
         let comparison = comparison()?;
         let values = measured.map(|one| one.value);
         let usage = comparison.usage(&values)?;
+        let proposal = self.replicas(usage.ratio, &groups, &comparison, values)?;
+        if let Some(basis) = basis {
+            basis.ratio = Some(usage.ratio);
+            basis.adjusted = proposal.adjusted;
+            basis.multiplied = Some(match proposal.adjusted {
+                Some(_) => proposal.values.len(),
+                None => groups.ready,
+            });
+            basis.rule = Some(proposal.rule);
+            basis.record_values(&comparison.requests, &proposal.values);
+        }
         Ok(MetricProposal {
-            replicas: self.replicas(usage.ratio, &groups, &comparison, values)?,
+            replicas: proposal.replicas,
             utilization: usage.utilization,
             value: usage.average,
             timestamp: None,
@@ -203,25 +232,44 @@ impl<'a> ReplicaCalculator<'a> {
         groups: &PodGroups<'a>,
         comparison: &PodUsageTarget<'_>,
         values: ByPod<'a, i64>,
-    ) -> Result<i32, ReplicasError> {
+    ) -> Result<PodProposal<'a>, ReplicasError> {
         let current = self.spec_replicas;
         let is_up_with_unready = ratio > 1.0 && !groups.unready.is_empty();
         if !is_up_with_unready && groups.missing.is_empty() {
-            return Ok(if self.tolerances.contain(ratio) {
-                current
+            let is_tolerated = self.tolerances.contain(ratio);
+            let (replicas, rule) = if is_tolerated {
+                (current, ProposalRule::Tolerance)
             } else {
-                replicas_ceil(ratio * count_as_f64(groups.ready))
+                let replicas = replicas_ceil(ratio * count_as_f64(groups.ready));
+                (replicas, ProposalRule::Ratio)
+            };
+            return Ok(PodProposal {
+                replicas,
+                rule,
+                adjusted: None,
+                values,
             });
         }
         let values = comparison.assume(ratio, groups, values);
         let adjusted = comparison.usage(&values)?.ratio;
         let is_turned = (ratio < 1.0 && adjusted > 1.0) || (ratio > 1.0 && adjusted < 1.0);
-        if is_turned || self.tolerances.contain(adjusted) {
-            return Ok(current);
-        }
         let replicas = replicas_ceil(adjusted * count_as_f64(values.len()));
         let is_against =
             (adjusted < 1.0 && replicas > current) || (adjusted > 1.0 && replicas < current);
-        Ok(if is_against { current } else { replicas })
+        let (replicas, rule) = if is_turned {
+            (current, ProposalRule::Reversal)
+        } else if self.tolerances.contain(adjusted) {
+            (current, ProposalRule::Tolerance)
+        } else if is_against {
+            (current, ProposalRule::Contradiction)
+        } else {
+            (replicas, ProposalRule::Ratio)
+        };
+        Ok(PodProposal {
+            replicas,
+            rule,
+            adjusted: Some(adjusted),
+            values,
+        })
     }
 }

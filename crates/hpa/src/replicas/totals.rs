@@ -7,6 +7,7 @@ use evenkeel_metrics::signal::{MetricTarget, Signal};
 use evenkeel_units::{count_as_f64, i64_as_f64, i64_ceil, replicas_ceil};
 
 use super::{MetricProposal, ReplicaCalculator};
+use crate::basis::{ProposalBasis, ProposalRule};
 use crate::error::ReplicasError;
 
 impl ReplicaCalculator<'_> {
@@ -14,17 +15,18 @@ impl ReplicaCalculator<'_> {
         &self,
         signal: &Signal,
         target: Option<MetricTarget>,
+        basis: Option<&mut ProposalBasis>,
     ) -> Result<MetricProposal, ReplicasError> {
         match target {
             Some(MetricTarget::Value(target)) => {
                 let sample = self.reader().object(signal)?;
-                self.of_total(sample.value, target)
+                self.of_total(sample.value, target, basis)
             }
             Some(MetricTarget::AverageValue(target)) => {
                 let sample = self.reader().object(signal)?;
                 let average = i64_as_f64(sample.value) / f64::from(self.status_replicas);
                 Ok(MetricProposal {
-                    replicas: self.of_share(sample.value, target),
+                    replicas: self.of_share(sample.value, target, basis),
                     utilization: None,
                     value: i64_ceil(average),
                     timestamp: Some(sample.timestamp),
@@ -38,11 +40,12 @@ impl ReplicaCalculator<'_> {
         &self,
         signal: &Signal,
         target: Option<MetricTarget>,
+        basis: Option<&mut ProposalBasis>,
     ) -> Result<MetricProposal, ReplicasError> {
         match target {
             Some(MetricTarget::Value(target)) => {
                 let samples = self.reader().series(signal)?;
-                self.of_total(capped_sum(samples), target)
+                self.of_total(capped_sum(samples), target, basis)
             }
             Some(MetricTarget::AverageValue(target)) => {
                 let samples = self.reader().series(signal)?;
@@ -51,7 +54,7 @@ impl ReplicaCalculator<'_> {
                 // 2^63 - 1 is 2^63 as a float: sums just below the largest count as it.
                 let is_most = i64_as_f64(sum) >= i64_as_f64(i64::MAX);
                 Ok(MetricProposal {
-                    replicas: self.of_share(sum, target),
+                    replicas: self.of_share(sum, target, basis),
                     utilization: None,
                     value: if is_most { i64::MAX } else { i64_ceil(average) },
                     timestamp: samples.first().map(|sample| sample.timestamp),
@@ -61,15 +64,27 @@ impl ReplicaCalculator<'_> {
         }
     }
 
-    fn of_total(&self, total: i64, target: i64) -> Result<MetricProposal, ReplicasError> {
+    fn of_total(
+        &self,
+        total: i64,
+        target: i64,
+        basis: Option<&mut ProposalBasis>,
+    ) -> Result<MetricProposal, ReplicasError> {
         let ratio = i64_as_f64(total) / i64_as_f64(target);
-        let replicas = if self.spec_replicas == 0 {
-            replicas_ceil(ratio)
+        let (replicas, rule, multiplied) = if self.spec_replicas == 0 {
+            (replicas_ceil(ratio), ProposalRule::FromZero, None)
         } else if self.tolerances.contain(ratio) {
-            self.spec_replicas
+            (self.spec_replicas, ProposalRule::Tolerance, None)
         } else {
-            replicas_ceil(ratio * count_as_f64(self.ready_pods()?))
+            let ready = self.ready_pods()?;
+            let replicas = replicas_ceil(ratio * count_as_f64(ready));
+            (replicas, ProposalRule::Ratio, Some(ready))
         };
+        if let Some(basis) = basis {
+            basis.ratio = Some(ratio).filter(|ratio| ratio.is_finite());
+            basis.rule = Some(rule);
+            basis.multiplied = multiplied;
+        }
         Ok(MetricProposal {
             replicas,
             utilization: None,
@@ -79,14 +94,25 @@ impl ReplicaCalculator<'_> {
     }
 
     /// Against a target per Pod. Tolerance compares with the count of the status, and keeps that.
-    fn of_share(&self, total: i64, target: i64) -> i32 {
-        let (total, target) = (i64_as_f64(total), i64_as_f64(target));
+    fn of_share(&self, sum: i64, target: i64, basis: Option<&mut ProposalBasis>) -> i32 {
+        let (total, target) = (i64_as_f64(sum), i64_as_f64(target));
         let ratio = total / (target * f64::from(self.status_replicas));
-        if self.tolerances.contain(ratio) {
-            self.status_replicas
+        let (replicas, rule) = if self.tolerances.contain(ratio) {
+            (self.status_replicas, ProposalRule::Tolerance)
         } else {
-            replicas_ceil(total / target)
+            (replicas_ceil(total / target), ProposalRule::Share)
+        };
+        if let Some(basis) = basis {
+            let is_from_zero = self.status_replicas == 0;
+            basis.ratio = Some(ratio).filter(|ratio| ratio.is_finite());
+            basis.rule = Some(if is_from_zero {
+                ProposalRule::FromZero
+            } else {
+                rule
+            });
+            basis.undivided_total = is_from_zero.then_some(sum);
         }
+        replicas
     }
 
     fn ready_pods(&self) -> Result<usize, ReplicasError> {

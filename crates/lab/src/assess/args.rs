@@ -25,7 +25,8 @@ that KEDA created for it. Each history is replayed with the HPA's own request, t
 and maxReplicas: by the plain HPA at its own target, by the plain HPA at lower targets (down to
 two thirds, which also buys safety), by the plain HPA with a seasonal rule as its second metric, and
 with floors as Evenkeel would raise them. A seasonal rule is the highest load of the coming half
-hour, as it was yesterday or last week, times 0.9, 1.0 or 1.1; its metric needs no controller. The
+hour, as it was yesterday or last week, times 0.9, 1.0 or 1.1. It needs a server of external
+metrics, such as prometheus-adapter or KEDA; the answer has its PromQL to copy. The
 last 30 % of the history are judged, and at most three days; earlier data are for learning.
 
 A rule or floors pay if, compared with a plain HPA at equal replica-hours, all of these hold:
@@ -33,15 +34,16 @@ A rule or floors pay if, compared with a plain HPA at equal replica-hours, all o
   - time overloaded (they carry more than they request) at most 1.1 times
   - more half days better than worse
 `assess` recommends the first that applies:
-  1. the best rule, if it pays and floors do not, or if it pays at no more replica-hours than floors
-     and floors leave more than 1/1.05 of its time
-  2. floors, if they pay
-  3. a lower target, if it leaves as little at no more replica-hours than floors, and floors gain
-     less than 10 % or cost more than the plain HPA at two thirds of its target
-  4. no change
-Replica-hours up to 1.02 times those of floors are no more; a lower target leaves as little up to
-1/0.9 of their seconds. A rule needs prometheus-adapter or KEDA; the answer has its PromQL to copy.
-The best of six rules is picked on the judged days, which favours rules.
+  1. a rule that pays, if floors do not pay
+  2. a rule that pays, if it costs at most 1.02 times the replica-hours of floors, and its share of
+     the plain HPA's time under-provisioned is at most 1.05 times theirs
+  3. floors, if they pay
+  4. the highest lower target that leaves at most 1/0.9 of the seconds of floors, if it costs at
+     most 1.02 times their replica-hours, and floors gain less than 10 % or cost more than the plain
+     HPA at two thirds of its target
+  5. no change
+Of several rules, the one with the smallest share is taken. It is picked on the judged days, which
+favours rules.
 
 The cpu load is found in the series of cAdvisor by the names that Deployments and StatefulSets
 give their Pods. Matchers, windows and queries are those of the configuration. The history of a

@@ -29,10 +29,9 @@ svg{filter:invert(.91) hue-rotate(180deg)}}";
 const READING: &str = "Under-provisioned: the ready Pods carried more than 1.1 times the target \
 (the HPA's tolerance). Overloaded: they carried more than they request. At equal cost: the seconds \
 with floors, as a share of those of a plain HPA whose lower target costs as many replica-hours \
-(under-provisioned / overloaded); below 1 is better. Best rule: the share \
-under-provisioned with the best seasonal rule, which is a second metric of the HPA with the highest \
-load of the coming half hour, as it was one day or one week ago, times a factor. Recommended: floors \
-only if they leave less time under-provisioned at equal cost than the lower target and the best rule. As safe at: the highest \
+(under-provisioned / overloaded); below 1 is better. Best rule: its share of the time under-provisioned at equal cost. A rule is a second metric of the \
+HPA: the highest load of the coming half hour, one day or one week ago, times a factor. Recommended: \
+floors only if they pay, and no rule is as good for no more replica-hours. As safe at: the highest \
 target at which the plain HPA is under-provisioned for no longer than with floors. Half days: how \
 many were better and how many worse with floors at equal cost, and the range of the shares. \
 Everything is a replay of the past with the same load for each way of scaling.";

@@ -21,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::candidate::{AssessCandidate, ForecastableLoad, PastQuestion};
 use crate::forecast::grid::TraceSample;
 use crate::forecast::progress::Bar;
-use crate::prometheus_history::ask_all;
+use crate::prometheus_history::{ask_all, is_of_all};
 
 /// The time that the past of one question may take.
 const MOST_TIME: Duration = Duration::from_mins(10);
@@ -216,20 +216,6 @@ impl LoadPast {
         };
         minutes.map(sample).collect()
     }
-}
-
-/// True for a failure that meets all questions alike.
-const fn is_of_all(error: &MetricsError) -> bool {
-    matches!(
-        error,
-        MetricsError::Client(_)
-            | MetricsError::Credentials { .. }
-            | MetricsError::Connect(_)
-            | MetricsError::Transport(_)
-            | MetricsError::Redirect { .. }
-            | MetricsError::Unauthorized { .. }
-            | MetricsError::NotServed { .. }
-    )
 }
 
 /// The questions for all loads: those of workloads of one namespace and signal together.

@@ -1,6 +1,6 @@
-//! The way of scaling that is recommended for a target. Floors have two rivals that need no controller: the plain HPA
-//! with a lower target, and a seasonal rule as its second metric. A rival that does as well for no more replica-hours
-//! is preferred.
+//! The way of scaling that is recommended for a target. Floors have two rivals that work without Evenkeel: the plain
+//! HPA with a lower target, and a seasonal rule as its second metric. A rival that does as well for no more
+//! replica-hours is preferred.
 
 use evenkeel_sandbox::target_replay::{ReplayOutcome, ReplayPolicy, SeasonalRule};
 use evenkeel_scaling::counterfactual::cost_benefit::{
@@ -41,7 +41,8 @@ impl RecommendedWay {
 pub(super) struct TargetJudgement {
     /// Floors at the default risk.
     pub floors: CostBenefit,
-    /// The rule with the least time under-provisioned among those that are worth enabling, else among all.
+    /// The rule with the least time under-provisioned: among those that are preferred to floors, else among those that
+    /// are worth enabling, else among all.
     pub rule: Option<RuleJudgement>,
     pub recommended: RecommendedWay,
 }
@@ -81,8 +82,9 @@ impl TargetJudgement {
         let floors = judge(&plain, &floored);
         let rules = rules.iter();
         let rules = rules.filter_map(|(rule, run)| RuleJudgement::of(*rule, run, &plain));
+        let rank = |rule: &RuleJudgement| (!rule.beats(&floors, &floored.cost), !rule.is_worth());
         let rule = rules.min_by(|one, other| {
-            let order = other.is_worth().cmp(&one.is_worth());
+            let order = rank(one).cmp(&rank(other));
             order.then(one.share.total_cmp(&other.share))
         });
         let recommended = recommended(&floors, &floored.cost, rule.as_ref(), &plain);
@@ -109,6 +111,14 @@ impl RuleJudgement {
     fn is_worth(&self) -> bool {
         self.verdict == CostBenefitVerdict::Worth
     }
+
+    /// True if it is worth enabling, and floors are not or do no better at its cost.
+    fn beats(&self, floors: &CostBenefit, cost: &Cost) -> bool {
+        let share = floors.ratios.map(|ratios| ratios.under_provisioned);
+        let is_as_good = || share.is_some_and(|share| self.share <= share * AS_GOOD);
+        let floors_pay = floors.verdict == CostBenefitVerdict::Worth;
+        self.is_worth() && (!floors_pay || is_as_cheap(&self.cost, cost) && is_as_good())
+    }
 }
 
 fn recommended(
@@ -117,12 +127,7 @@ fn recommended(
     rule: Option<&RuleJudgement>,
     plain: &[PlainRun],
 ) -> RecommendedWay {
-    let floors_share = floors.ratios.map(|ratios| ratios.under_provisioned);
-    let floors_pay = floors.verdict == CostBenefitVerdict::Worth;
-    let as_good = |one: &RuleJudgement| {
-        is_as_cheap(&one.cost, cost) && floors_share.is_some_and(|of| one.share <= of * AS_GOOD)
-    };
-    let preferred = rule.filter(|one| one.is_worth() && (!floors_pay || as_good(one)));
+    let preferred = rule.filter(|one| one.beats(floors, cost));
     match (preferred, floors.verdict) {
         (Some(one), _) => RecommendedWay::SeasonalRule(one.rule),
         (None, CostBenefitVerdict::Worth) => RecommendedWay::Floors,
@@ -320,6 +325,13 @@ mod tests {
             let way = judgement(floored, &[(RULE, rule_cost)]).recommended;
             assert_eq!(way, expected, "{case}");
         }
+        // A better rule that costs more hides none that is as good for no more.
+        let both = judgement(
+            (120.0, 400.0),
+            &[(LAST_WEEK, (126.0, 60.0)), (RULE, (120.0, 200.0))],
+        );
+        assert_eq!(both.recommended, rule);
+        assert_eq!(both.rule.map(|best| best.rule), Some(RULE));
     }
 
     #[test]

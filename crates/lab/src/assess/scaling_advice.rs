@@ -56,26 +56,31 @@ impl ScalingAdvice {
         let promql = promql
             .filter(|_| milli.is_some())
             .map(|load| rule.map_or_else(|| load.clone(), |rule| rule.promql(load)));
-        let told = milli.map(|milli| {
+        let told = milli.and_then(|milli| {
             let value = quantity(milli, is_cpu);
-            match (target, scaled_object) {
-                (Some(target), None) if promql.is_some() => format!(
-                    "the plain HPA with a target of {} (averageValue {value}) as a metric with \
-                     this PromQL:",
-                    percentage(target)
-                ),
-                (Some(target), _) if promql.is_none() => format!(
-                    "the plain HPA with a target of {} (averageValue {value})",
-                    percentage(target)
-                ),
-                (_, Some(name)) => format!(
+            match (target, &promql, scaled_object) {
+                (Some(target), None, scaled_object) => {
+                    let place = scaled_object.map_or_else(
+                        || "the HPA".to_owned(),
+                        |name| format!("the trigger in ScaledObject {name}"),
+                    );
+                    // A target that is an amount is all of it.
+                    let is_share = capacity.target() < 1.0;
+                    let share = is_share.then(|| format!("{}, that is ", percentage(target)));
+                    let share = share.unwrap_or_default();
+                    Some(format!(
+                        "set the target of {place} to {share}averageValue {value}"
+                    ))
+                }
+                (None, None, _) => None,
+                (_, Some(_), Some(name)) => Some(format!(
                     "add a prometheus trigger with threshold {} to ScaledObject {name}, with this \
                      PromQL:",
                     i64_as_f64(milli) / 1000.0
-                ),
-                (_, None) => {
-                    format!("add an External metric with averageValue {value} and this PromQL:")
-                }
+                )),
+                (_, Some(_), None) => Some(format!(
+                    "add an External metric with averageValue {value} and this PromQL:"
+                )),
             }
         });
         Self {
@@ -154,6 +159,7 @@ mod tests {
             replica_hours: 0.0,
         },
     });
+    const WEB: Option<&str> = Some("web");
     const RULE: RecommendedWay = RecommendedWay::SeasonalRule(SeasonalRule {
         season: Season::Yesterday,
         factor: 1.0,
@@ -165,57 +171,38 @@ mod tests {
             load(Resource::Cpu, 500.0, false),
             load(Resource::NetworkIo, 50.0, true),
         );
+        let mut amount = load(Resource::NetworkIo, 300.0, false);
+        amount.target.capacity = PodCapacity::new(300.0, Ratio::share(1.0).unwrap()).unwrap();
+        let (add, trigger) = ("add an External metric", "add a prometheus trigger");
         for (way, load, scaled_object, expected) in [
-            (
-                LOWER,
-                &cpu,
-                None,
-                Some("the plain HPA with a target of 50% (averageValue 250m)"),
-            ),
-            (
-                LOWER,
-                &cpu,
-                Some("web"),
-                Some("the plain HPA with a target of 50% (averageValue 250m)"),
-            ),
-            (
-                LOWER,
-                &other,
-                None,
-                Some(
-                    "the plain HPA with a target of 50% (averageValue 25) as a metric with this PromQL:",
-                ),
-            ),
-            (
-                LOWER,
-                &other,
-                Some("web"),
-                Some(
-                    "add a prometheus trigger with threshold 25 to ScaledObject web, with this PromQL:",
-                ),
-            ),
-            (
-                RULE,
-                &cpu,
-                None,
-                Some("add an External metric with averageValue 300m and this PromQL:"),
-            ),
-            (
-                RULE,
-                &cpu,
-                Some("web"),
-                Some(
-                    "add a prometheus trigger with threshold 0.3 to ScaledObject web, with this PromQL:",
-                ),
-            ),
-            (RecommendedWay::Floors, &cpu, None, None),
-            (RecommendedWay::Unchanged, &other, Some("web"), None),
+            (LOWER, &cpu, None, "set the target of the HPA to 50%, that is averageValue 250m".to_owned()),
+            (LOWER, &cpu, WEB, "set the target of the trigger in ScaledObject web to 50%, that is averageValue 250m".to_owned()),
+            (LOWER, &amount, None, "set the target of the HPA to averageValue 150".to_owned()),
+            (LOWER, &other, None, format!("{add} with averageValue 25 and this PromQL:")),
+            (LOWER, &other, WEB, format!("{trigger} with threshold 25 to ScaledObject web, with this PromQL:")),
+            (RULE, &cpu, None, format!("{add} with averageValue 300m and this PromQL:")),
+            (RULE, &cpu, WEB, format!("{trigger} with threshold 0.3 to ScaledObject web, with this PromQL:")),
         ] {
             let advice = ScalingAdvice::of(way, load, scaled_object);
-            let expected = expected.map(|told| format!("Recommended: {told}"));
-            assert_eq!(advice.told, expected);
-            let asks = expected.is_some_and(|told| told.ends_with(':'));
-            assert_eq!(advice.promql.is_some(), asks, "{advice:?}");
+            assert_eq!(advice.told, Some(format!("Recommended: {expected}")));
+            assert_eq!(advice.promql.is_some(), expected.ends_with(':'), "{advice:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_to_be_set_for_floors_or_without_the_promql_of_a_rule() {
+        let mut unknown = load(Resource::Cpu, 500.0, false);
+        unknown.promql = None;
+        for (way, load) in [
+            (RecommendedWay::Floors, &load(Resource::Cpu, 500.0, false)),
+            (
+                RecommendedWay::Unchanged,
+                &load(Resource::NetworkIo, 50.0, true),
+            ),
+            (RULE, &unknown),
+        ] {
+            let advice = ScalingAdvice::of(way, load, WEB);
+            assert_eq!((advice.told, advice.promql), (None, None));
         }
     }
 

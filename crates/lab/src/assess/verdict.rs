@@ -1,7 +1,7 @@
 //! Verdicts in words, with their figures.
 
 use evenkeel_scaling::counterfactual::cost_benefit::{
-    CostBenefit, CostBenefitObjection, CostBenefitVerdict as WorthVerdict,
+    CostBenefit, CostBenefitObjection, CostBenefitVerdict as WorthVerdict, WORTH_ENABLING,
 };
 use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
 use evenkeel_terminal::output;
@@ -125,11 +125,10 @@ fn told(series: &ReplayedSeries, judged: &TargetJudgement) -> String {
 /// Floors and the best seasonal rule beside the plain HPA.
 fn shares(best: &RuleJudgement, floors: &CostBenefit) -> String {
     let RuleJudgement { rule, share, .. } = best;
-    let floors = floors
-        .ratios
-        .map_or("cost too much to compare".to_owned(), |ratios| {
-            format!("{:.2}", ratios.under_provisioned)
-        });
+    let floors = floors.ratios.map_or(
+        "not comparable, they cost more than the lowest target".to_owned(),
+        |ratios| format!("{:.2}", ratios.under_provisioned),
+    );
     format!(
         "Under-provisioned time relative to the plain HPA at equal replica-hours: best rule ({rule}) {share:.2}, \
          floors {floors}"
@@ -157,7 +156,9 @@ fn of_floors(series: &ReplayedSeries, worth: &CostBenefit, [today, floors]: [&Co
         WorthVerdict::Worth => format!("{difference}; {rival}"),
         WorthVerdict::Not(CostBenefitObjection::NothingToSave) => nothing_to_save(series),
         WorthVerdict::Not(CostBenefitObjection::LowerTarget) => format!(
-            "a lower target buys the same safety at the same cost or less: {difference}; {rival}"
+            "floors leave more than {:.0} % of the time under-provisioned of a plain HPA at equal replica-hours: \
+             {difference}; {rival}",
+            WORTH_ENABLING * 100.0,
         ),
         WorthVerdict::Not(CostBenefitObjection::CostMore) => format!(
             "floors cost more than the plain HPA at two thirds of its target: {difference}; {rival}"

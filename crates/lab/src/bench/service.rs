@@ -24,6 +24,7 @@ use super::request_bodies::{NAMESPACE, node_name};
 use evenkeel_service::cluster;
 use evenkeel_service::cluster::ClusterState;
 use evenkeel_service::config::{Config, ConfigSources};
+use evenkeel_service::controller::{WriteSwitch, Writes};
 use evenkeel_service::server::handlers::Handlers;
 use evenkeel_service::server::tls::{CertificateStore, CertificateUpdate, ServerCertificate};
 use evenkeel_service::server::{
@@ -134,6 +135,7 @@ fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
         caps_as_demand: policy.caps_as_demand,
         expects_metrics: true,
         balances_scale_in: false,
+        shape_policy: None,
     });
     let namespace = json!({
         "metadata": {"name": NAMESPACE, "annotations": {"evenkeel.dev/enabled": "true"}},
@@ -165,7 +167,8 @@ fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
         state.set_synced(kind);
     }
     let metrics = handlers::HandlerMetrics::default();
-    Ok(Handlers::new(state, Arc::new(policy), metrics))
+    let switch = WriteSwitch::new(Writes::Enabled);
+    Ok(Handlers::new(state, Arc::new(policy), metrics, switch))
 }
 
 /// Between a tenth and nine tenths of each resource, so that some nodes pass and some do not.

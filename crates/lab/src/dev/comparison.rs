@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn better_is_who_is_better_than_the_rule_too() {
+    fn better_counts_the_rule_too() {
         let run = |lost_share| summary(0.2, 0, lost_share);
         let text = |lost_share| {
             let rule = RuleRival {

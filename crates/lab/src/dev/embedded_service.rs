@@ -3,16 +3,17 @@
 
 use evenkeel_service::certificates::signer;
 use evenkeel_service::config::{ClusterConnection, Config, ConfigSources, Override};
+use evenkeel_service::dashboard::ReplayBoard;
 use futures::stream;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster::ServiceWiring;
 
-/// Runs both until it has drained after `wiring.stop`.
+/// Runs both until it has drained after `wiring.stop`. The page shows what `replay` holds.
 ///
 /// # Errors
 /// As [`run`](evenkeel_service::lifecycle::run).
-pub async fn run(wiring: ServiceWiring) -> anyhow::Result<()> {
+pub async fn run(wiring: ServiceWiring, replay: ReplayBoard) -> anyhow::Result<()> {
     let ServiceWiring {
         kubeconfig,
         namespace,
@@ -42,6 +43,7 @@ pub async fn run(wiring: ServiceWiring) -> anyhow::Result<()> {
     let serving = Box::pin(evenkeel_service::lifecycle::serve(
         config,
         clock,
+        replay,
         stream::once(stop.cancelled_owned()),
     ));
     tokio::select! {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use jiff::SignedDuration;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::show::{ClusterStartSummary, RunDisplay};
@@ -14,6 +15,7 @@ use super::embedded_service;
 use evenkeel_clock as clock;
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::RunSummary;
+use evenkeel_service::dashboard::ReplayBoard;
 use evenkeel_service::server;
 
 /// Interval at which the view is drawn and keys are looked at.
@@ -33,31 +35,46 @@ pub(super) struct RunResult {
     pub(super) kept: f64,
 }
 
-/// Runs until `duration` is over, a signal comes or `show` wants an end. `None` if nothing was to
+/// The end of a run by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum RunLimit {
+    /// A time on the clock of this machine.
+    Clock(Duration),
+    /// A time of the scenario, which a slow machine reaches later.
+    Scenario(SignedDuration),
+}
+
+/// Ends at a limit on the clock.
+async fn clock_limit(limit: Option<RunLimit>) {
+    match limit {
+        Some(RunLimit::Clock(duration)) => tokio::time::sleep(duration).await,
+        _ => std::future::pending().await,
+    }
+}
+
+/// Runs until `limit` is reached, a signal comes or `show` wants an end. `None` if nothing was to
 /// be seen by then.
 pub(super) async fn run(
     options: &DevClusterOptions,
-    duration: Option<Duration>,
+    replay: ReplayBoard,
+    limit: Option<RunLimit>,
     show: &mut dyn RunDisplay,
 ) -> Result<Option<RunResult>, CliFailure> {
     let mut signals = server::signals()?;
     let events = DevEventBus::default();
     let mut happened = events.subscribe();
-    let starting = DevCluster::start(options.clone(), events, |wiring| async {
-        embedded_service::run(wiring).await.map_err(Into::into)
-    });
+    let serve = |wiring| async move {
+        let running = embedded_service::run(wiring, replay);
+        running.await.map_err(Into::into)
+    };
+    let starting = DevCluster::start(options.clone(), events, serve);
     let mut cluster = tokio::select! {
         started = starting => started.map_err(CliFailure::work)?,
         _ = signals.next() => return Ok(None),
     };
     show.started(&about(&cluster, options))?;
     let (begun, since) = (clock::instant(), cluster.now());
-    let over = async {
-        match duration {
-            Some(duration) => tokio::time::sleep(duration).await,
-            None => std::future::pending().await,
-        }
-    };
+    let over = clock_limit(limit);
     let (mut over, mut ticks) = (std::pin::pin!(over), tokio::time::interval(TICK));
     let end = loop {
         tokio::select! {
@@ -71,6 +88,10 @@ pub(super) async fn run(
                 show.tick(cluster.now())?;
                 if show.wants_end() {
                     break RunEndCause::Asked;
+                }
+                let is_over = |end| matches!(end, RunLimit::Scenario(end) if cluster.now() >= end);
+                if limit.is_some_and(is_over) {
+                    break RunEndCause::InTime;
                 }
             }
             event = happened.recv() => match event {

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn better_is_who_is_better_than_the_rule_too() {
+    fn better_counts_the_rule_too() {
         let measure = |under_provisioned_seconds| {
             let run = RunSummary {
                 seconds: 600.0,

@@ -4,7 +4,9 @@ use evenkeel_units::Ratio;
 use serde_json::{Map, Value};
 
 use super::cluster::is_own;
-use evenkeel_service::config::Config;
+use crate::replay::difference::own_settings;
+use evenkeel_sandbox::simulation::policies::OwnSettings;
+use evenkeel_service::config::{Config, ConfigSources};
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_terminal::settings::ConfigArgs;
 
@@ -14,6 +16,10 @@ pub(super) struct DevServiceConfig {
     pub(super) fields: Map<String, Value>,
     /// The headroom line that follows.
     pub(super) headroom: Ratio,
+    /// The part that replays of a record take.
+    pub(super) own: OwnSettings,
+    /// The same without fields.
+    pub(super) shipped: OwnSettings,
 }
 
 pub(super) fn read(args: ConfigArgs) -> Result<DevServiceConfig, CliFailure> {
@@ -30,5 +36,7 @@ pub(super) fn read(args: ConfigArgs) -> Result<DevServiceConfig, CliFailure> {
     Ok(DevServiceConfig {
         fields: Config::given(&sources)?,
         headroom: config.policy.headroom,
+        own: own_settings(config),
+        shipped: own_settings(Config::load(&ConfigSources::default())?),
     })
 }

@@ -48,6 +48,7 @@ impl<W: Write> RunDisplay for Lines<W> {
             prometheus,
             metrics,
         } = started;
+        writeln!(self.to, "Page for a browser: http://{dashboard}/")?;
         writeln!(
             self.to,
             "Scenario {scenario}, seed {seed}, {speed} times as fast as the clock, headroom line {}",
@@ -55,7 +56,6 @@ impl<W: Write> RunDisplay for Lines<W> {
         )?;
         let kubeconfig = kubeconfig.display();
         writeln!(self.to, "kubectl --kubeconfig {kubeconfig} get pods -A")?;
-        writeln!(self.to, "Dashboard http://{dashboard}")?;
         writeln!(self.to, "Prometheus http://{prometheus}")?;
         writeln!(self.to, "Metrics http://{metrics}/metrics")?;
         for fault in faults {

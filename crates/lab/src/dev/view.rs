@@ -68,7 +68,8 @@ fn title(model: &Model, canvas: &mut Canvas) {
     let started = &model.started;
     let end = canvas.put(0, 0, "Evenkeel", Tone::Strong);
     let about = format!(
-        "  scenario {}  {} at {}  seed {}",
+        "  http://{}/  scenario {}  {} at {}  seed {}",
+        started.dashboard,
         started.scenario,
         clock(model.at),
         pace(started.speed, model.speed),

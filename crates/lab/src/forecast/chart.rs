@@ -16,8 +16,8 @@ mod svg;
 mod text_width;
 
 pub(crate) use figure::{
-    BandPoint, ChartFigure, ChartMark, ChartPoint, Colour, LabelSide, Panel, ScatterPoint, Shape,
-    Stroke,
+    BandPoint, ChartFigure, ChartMark, ChartPoint, Colour, LabelSide, MarkShape, Panel,
+    ScatterPoint, Stroke,
 };
 pub(crate) use layout::draw;
 pub(crate) use pages::{Chart, page};

@@ -4,7 +4,7 @@ use evenkeel_units::Resource;
 use jiff::tz::TimeZone;
 
 use super::chart;
-use super::chart::{BandPoint, ChartFigure, ChartMark, Colour, Panel, Shape, Stroke};
+use super::chart::{BandPoint, ChartFigure, ChartMark, Colour, MarkShape, Panel, Stroke};
 use super::report::{Plot, PlotPoint, SideCost};
 
 pub(super) fn svg(plot: &Plot, zone: TimeZone) -> String {
@@ -42,7 +42,7 @@ fn load(plot: &Plot) -> Panel {
             at: point.at,
             value: value(point).map(|value| value / factor),
         });
-        Shape::Line(points.collect(), Stroke::Solid)
+        MarkShape::Line(points.collect(), Stroke::Solid)
     };
     let band = plot.points.iter().map(|point| BandPoint {
         at: point.at,
@@ -55,7 +55,7 @@ fn load(plot: &Plot) -> Panel {
         share: 3.0,
         whole: false,
         marks: vec![
-            mark("80% interval", Colour::Sky, Shape::Band(band.collect())),
+            mark("80% interval", Colour::Sky, MarkShape::Band(band.collect())),
             mark(
                 &format!("forecast from the load of {ahead} s before"),
                 Colour::Blue,
@@ -72,7 +72,7 @@ fn replicas(plot: &Plot) -> Panel {
             at: point.at,
             value: Some(f64::from(value(point))),
         });
-        Shape::Steps(points.collect(), stroke)
+        MarkShape::Steps(points.collect(), stroke)
     };
     Panel {
         title: "Replicas".to_owned(),
@@ -98,7 +98,7 @@ fn replicas(plot: &Plot) -> Panel {
     }
 }
 
-fn mark(name: &str, colour: Colour, shape: Shape) -> ChartMark {
+fn mark(name: &str, colour: Colour, shape: MarkShape) -> ChartMark {
     let name = name.to_owned();
     ChartMark {
         name,

@@ -10,6 +10,8 @@ use evenkeel_sandbox::simulation::responses::Responses;
 use evenkeel_units::{Resource, count_as_f64};
 use serde::Serialize;
 
+use crate::replay::difference::ReplayDifference;
+
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SimulateReport {
@@ -20,6 +22,9 @@ pub(super) struct SimulateReport {
     /// The headroom line, as a share.
     pub(super) line: f64,
     pub(super) background: ScenarioBackgroundReport,
+    /// A record beside its replays; `None` for a scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) replay: Option<ReplayDifference>,
     /// The figures of the ways of scaling; empty if nothing is scaled.
     pub(super) scalings: Vec<ScalingReport>,
     pub(super) policies: Vec<PolicyReport>,
@@ -90,6 +95,7 @@ impl SimulateReport {
             seeds: seeds.to_vec(),
             line,
             background: ScenarioBackgroundReport::of(scenario),
+            replay: None,
             scalings: scalings.collect(),
             policies,
         }

@@ -23,6 +23,9 @@ const SHOWN: f64 = 0.05;
 impl Report for SimulateReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         self.print_head(to, style)?;
+        if let Some(replay) = &self.replay {
+            replay.print(to, style)?;
+        }
         if !self.scalings.is_empty() {
             self.print_scalings(to, style)?;
         }

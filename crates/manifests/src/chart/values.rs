@@ -39,8 +39,8 @@ image:
 # docs/reference/configuration.md names all fields. A field that a component sets keeps the value of the component.
 config: {{}}
 
-# More TCP ports that the service may call, in addition to 443, 6443, 9090 and 10250; for example the port of
-# Prometheus.
+# More TCP ports that the service may call, in addition to 443, 4318, 6443, 9090 and 10250; for example the port
+# of Prometheus.
 egressPorts: []
 
 # `helm install --create-namespace` creates the namespace, without labels. Set this for `helm template` only: the

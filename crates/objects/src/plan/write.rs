@@ -10,8 +10,7 @@ use crate::object_ref::ObjectRef;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum WriteOperation {
-    /// A JSON merge patch with `metadata.resourceVersion`, so that it fails if the object has
-    /// changed.
+    /// A JSON merge patch. With `metadata.resourceVersion` it fails if the object has changed.
     Merge(Value),
     /// A patch that fails where what it was decided on has changed since.
     Conditional(ConditionalPatch),
@@ -99,6 +98,8 @@ words! {
         OverloadTaint = "overload_taint",
         /// An Event tells of a taint that was set or taken away.
         OverloadEvent = "overload_event",
+        /// The score labels of a node follow its load.
+        ScoreLabel = "score_label",
         /// Deletion costs are written on Pods of a ReplicaSet that is scaled in, or removed from
         /// them.
         DeletionCost = "deletion_cost",

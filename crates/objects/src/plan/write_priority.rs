@@ -1,6 +1,7 @@
 //! The order of waiting writes. Writes that wake refused Pods go first, because they are few.
 //! Writes that change targets precede writes that only report, so that ten thousand statuses delay
-//! no floor. Changes of single Pods follow, because one scale-in makes hundreds. Every eighth turn
+//! no floor. Changes of single Pods and score labels follow, because one
+//! scale-in or load peak makes hundreds. Every eighth turn
 //! belongs to reports. In each lane the namespaces take turns, and in each namespace the largest
 //! gap goes first. A full lane drops the last write of the namespace with the most writes, so that
 //! no namespace displaces another.
@@ -16,8 +17,8 @@ pub enum WritePriority {
     /// Writes that wake refused Pods.
     Wakes,
     Acts,
-    /// Changes of single Pods, deletion costs and resizes: they are many, and what waits for them
-    /// can go on.
+    /// Changes of single Pods, deletion costs and resizes, and score labels of nodes: they are many,
+    /// and what waits for them can go on.
     Pods,
     Tells,
     Events,
@@ -34,7 +35,7 @@ impl WritePriority {
             | Purpose::OverloadTaint
             | Purpose::PodState
             | Purpose::Restore => Self::Acts,
-            Purpose::DeletionCost | Purpose::Resize => Self::Pods,
+            Purpose::DeletionCost | Purpose::Resize | Purpose::ScoreLabel => Self::Pods,
             Purpose::ScalingStatus => Self::Tells,
             Purpose::AnnotationWarning
             | Purpose::ScalingEvent

@@ -10,6 +10,8 @@ use json_patch::{AddOperation, Patch, PatchOperation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::score_labels::ScoreTerm;
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PodMutation {
     pub annotations: BTreeMap<&'static str, String>,
@@ -17,7 +19,17 @@ pub struct PodMutation {
     pub scheduler_name: Option<String>,
     /// True to add the readiness gate by which Evenkeel takes the Pod out of traffic.
     pub online_gate: bool,
+    /// Added to the preferred node terms that the Pod has.
+    pub score_terms: Vec<ScoreTerm>,
 }
+
+/// The path of the preferred node terms.
+const PREFERRED: [&str; 4] = [
+    "spec",
+    "affinity",
+    "nodeAffinity",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+];
 
 /// The members of an object that lie on the paths of a patch.
 #[derive(Deserialize, Serialize)]
@@ -41,6 +53,8 @@ struct PatchTargetSpec {
     scheduler_name: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     readiness_gates: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    affinity: Option<Value>,
 }
 
 /// The part of the object in `text` that a patch touches. What is `null` there is left out: an
@@ -83,6 +97,7 @@ pub fn operations(object: &Value, wanted: &PodMutation) -> Patch {
     if wanted.online_gate {
         operations.extend(online_gate(object));
     }
+    operations.extend(preferences(object, &wanted.score_terms));
     Patch(operations)
 }
 
@@ -97,6 +112,28 @@ fn online_gate(object: &Value) -> Option<PatchOperation> {
         }
         Some(_) => None,
     }
+}
+
+/// The operations that add preferred node terms, with the parents that are missing.
+fn preferences(object: &Value, terms: &[ScoreTerm]) -> Vec<PatchOperation> {
+    if terms.is_empty() {
+        return Vec::new();
+    }
+    let terms = || terms.iter().map(ScoreTerm::to_value);
+    let mut parent = object.get("spec");
+    for (at, key) in PREFERRED.iter().enumerate().skip(1) {
+        parent = parent.and_then(|parent| parent.get(*key));
+        if parent.is_none_or(Value::is_null) {
+            let (above, below) = PREFERRED.split_at(at + 1);
+            let value = below.iter().rev().fold(
+                terms().collect::<Value>(),
+                |value, key| json!({*key: value}),
+            );
+            return vec![add(above.iter().copied(), value)];
+        }
+    }
+    let last = PREFERRED.into_iter().chain(["-"]);
+    terms().map(|term| add(last.clone(), term)).collect()
 }
 
 fn add<'a>(path: impl IntoIterator<Item = &'a str>, value: Value) -> PatchOperation {
@@ -120,6 +157,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::score_labels::{Shape, score_terms};
 
     fn wanted() -> PodMutation {
         PodMutation {
@@ -129,7 +167,12 @@ mod tests {
             ]),
             scheduler_name: Some("evenkeel-scheduler".to_owned()),
             online_gate: true,
+            score_terms: terms(),
         }
+    }
+
+    fn terms() -> Vec<ScoreTerm> {
+        score_terms(&Shape::named("normal-c1").unwrap(), &[])
     }
 
     #[test]
@@ -162,7 +205,7 @@ mod tests {
             &PodMutation {
                 annotations: BTreeMap::from([("evenkeel.dev/profile", "compute".to_owned())]),
                 scheduler_name: Some("default-scheduler".to_owned()),
-                online_gate: false,
+                ..PodMutation::default()
             },
         );
         assert!(patch.0.is_empty());
@@ -181,6 +224,8 @@ mod tests {
             json!({"metadata": {}, "spec": {"readinessGates": [{"conditionType": "a"}]}}),
             json!({"metadata": {}, "spec": {"readinessGates": null}}),
             json!({"metadata": {}, "spec": {"readinessGates": "none"}}),
+            json!({"metadata": {}, "spec": {"affinity": {"podAffinity": {}}}}),
+            json!({"metadata": {}, "spec": {"affinity": "none"}}),
         ] {
             let mut part = touched(&object.to_string()).unwrap();
             let mut whole = object.clone();
@@ -193,7 +238,8 @@ mod tests {
                 assert!(
                     same("/metadata/annotations")
                         && same("/spec/schedulerName")
-                        && same("/spec/readinessGates"),
+                        && same("/spec/readinessGates")
+                        && same("/spec/affinity"),
                     "{object}"
                 );
             }
@@ -233,12 +279,51 @@ mod tests {
         }
     }
 
+    #[test]
+    fn terms_are_added_behind_those_of_the_pod() {
+        let wanted = PodMutation {
+            score_terms: terms(),
+            ..PodMutation::default()
+        };
+        let ours: Vec<Value> = terms().iter().map(ScoreTerm::to_value).collect();
+        let own = json!({"weight": 1, "preference": {}});
+        let list =
+            |terms: &[Value]| json!({"preferredDuringSchedulingIgnoredDuringExecution": terms});
+        let both = [std::slice::from_ref(&own), &ours].concat();
+        for (before, after) in [
+            (json!(null), json!({"nodeAffinity": list(&ours)})),
+            (json!({}), json!({"nodeAffinity": list(&ours)})),
+            (
+                json!({"podAffinity": {}, "nodeAffinity": null}),
+                json!({"podAffinity": {}, "nodeAffinity": list(&ours)}),
+            ),
+            (
+                json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": null}}),
+                json!({"nodeAffinity": list(&ours)}),
+            ),
+            (
+                json!({"nodeAffinity": list(&[])}),
+                json!({"nodeAffinity": list(&ours)}),
+            ),
+            (
+                json!({"nodeAffinity": list(&[own])}),
+                json!({"nodeAffinity": list(&both)}),
+            ),
+        ] {
+            let mut object = json!({"metadata": {}, "spec": {"affinity": before}});
+            let patch = operations(&object, &wanted);
+            apply(&mut object, &patch).unwrap();
+            assert_eq!(object["spec"]["affinity"], after, "{before}");
+        }
+    }
+
     proptest! {
         /// On any object with metadata and spec the patch applies, and a second one is empty.
         #[test]
         fn the_patch_applies_and_is_idempotent(present in prop::option::of(prop::collection::btree_map("[a-z./~-]{1,12}", ".{0,8}", 0..4))) {
             let object = json!({"metadata": {"annotations": present}, "spec": {}});
-            let wanted = wanted();
+            // A Pod with terms is given none again, see `score_terms`.
+            let wanted = PodMutation { score_terms: Vec::new(), ..wanted() };
             let mut patched = object.clone();
             apply(&mut patched, &operations(&object, &wanted)).unwrap();
             prop_assert!(operations(&patched, &wanted).0.is_empty());

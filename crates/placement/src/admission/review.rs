@@ -13,15 +13,13 @@ use evenkeel_units::{Resources, words};
 use jiff::Timestamp;
 
 use super::patch::PodMutation;
+use super::score_terms::{KUBE_SYSTEM, ScoreTermRequest, ScoreTermSource};
 use super::wire::AdmissionRequestView;
 use super::{patch, wire};
 use crate::demand::{annotation, demand_by_itself};
-use crate::extender::profile_threshold;
+use crate::score_term_rules::TermsOutcome;
 use crate::snapshot::{OptIn, Snapshot};
 use crate::{SchedulingPolicy, profile};
-
-/// The namespace of the cluster's own parts.
-const KUBE_SYSTEM: &str = "kube-system";
 
 /// The scheduler that the API server enters where a Pod names none.
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -55,6 +53,8 @@ pub struct AdmissionReviewResult {
     pub body: Vec<u8>,
     pub outcome: AdmissionOutcome,
     pub profile: Option<String>,
+    /// `None` if score labels are off, or the Pod was left alone before.
+    pub score_terms: Option<TermsOutcome>,
 }
 
 /// True if new Pods with this metadata get the readiness gate: Pods of a workload with a
@@ -71,6 +71,8 @@ pub struct AdmissionContext<'a> {
     pub snapshot: &'a Snapshot,
     pub policy: &'a SchedulingPolicy,
     pub gates: Gates<'a>,
+    /// Asked only if score labels are on.
+    pub score_terms: ScoreTermSource<'a>,
     pub now: Timestamp,
 }
 
@@ -96,11 +98,13 @@ pub fn review(
         patch,
         warnings,
         profile,
+        score_terms,
     } = decided;
     AdmissionReviewResult {
         body: wire::answer(&request.uid, patch.as_deref(), &warnings),
         outcome,
         profile,
+        score_terms,
     }
 }
 
@@ -109,6 +113,7 @@ struct AdmissionDecision {
     patch: Option<Vec<u8>>,
     warnings: Vec<String>,
     profile: Option<String>,
+    score_terms: Option<TermsOutcome>,
 }
 
 struct AdmissionSkip {
@@ -144,6 +149,7 @@ fn decide(
         policy,
         gates,
         now,
+        ..
     } = *known;
     if !request.creates_pod() {
         return Err(AdmissionSkip::quietly(AdmissionOutcome::NotAPod));
@@ -167,10 +173,20 @@ fn decide(
     let (annotations, warnings, profile) = annotate(&pod, namespace, known);
     let in_kube_system = name == KUBE_SYSTEM;
     let online_gate = !in_kube_system && gates(name, &pod);
+    let scheduler_name = scheduler_for(&pod, snapshot, policy, now).filter(|_| !in_kube_system);
+    let terms = ScoreTermRequest {
+        pod: &pod,
+        namespace_name: name,
+        namespace,
+        dry_run: request.dry_run,
+        second_scheduler: scheduler_name.is_some(),
+    };
+    let (terms, terms_outcome) = terms.decide(snapshot, policy, known.score_terms);
     let wanted = PodMutation {
         annotations,
-        scheduler_name: scheduler_for(&pod, snapshot, policy, now).filter(|_| !in_kube_system),
+        scheduler_name,
         online_gate,
+        score_terms: terms,
     };
     let mut object = patch::touched(text)
         .map_err(|error| AdmissionSkip::because(AdmissionOutcome::Unreadable, error))?;
@@ -185,6 +201,7 @@ fn decide(
         patch,
         warnings,
         profile: Some(profile),
+        score_terms: terms_outcome,
     })
 }
 
@@ -202,7 +219,11 @@ fn annotate(
     let declared = pod.declared_profile();
     let choice = policy.profiles.choose(declared, || {
         let free = snapshot.nodes.median().free();
-        profile::classify(&demand.amounts, &free, profile_threshold(namespace, policy))
+        profile::classify(
+            &demand.amounts,
+            &free,
+            policy.profile_threshold_in(namespace),
+        )
     });
     if let (Some(given), Some(_)) = (declared, &choice.classification) {
         let accepted = "compute, memory, io, network, normal, or a profile of the configuration";

@@ -10,7 +10,7 @@ use crate::node_load::NodeLoad;
 /// accumulator every addition would wait for the one before.
 const LANES: usize = 8;
 
-pub(super) const BEST: f64 = 10.0;
+pub(crate) const BEST: f64 = 10.0;
 
 /// Deviations no further apart than this are equal.
 pub(super) const EQUAL: f64 = 1e-12;

@@ -11,12 +11,11 @@ use evenkeel_units::{Amount, ResourceSet, Resources};
 use super::candidate_nodes::CandidateNodes;
 use super::filter_cache::{FilterCache, UnboundPodScope, VerdictCache};
 use super::placement_rules::{
-    Exemption, PlacementContext, PlacementRules, blind, headroom_exemption,
+    Exemption, PlacementContext, PlacementRules, blind, headroom_exemption, labels_exemption,
 };
 use super::wire::ExtenderRequest;
 use crate::balance::BalanceScores;
 use crate::candidate_loads::scored_loads;
-use crate::extender::profile_threshold;
 use crate::node_table::{NearTies, NodeState, median};
 use crate::profile::ProfileChoice;
 use crate::ranking::Ranking;
@@ -239,7 +238,9 @@ pub fn prioritize(request: &ExtenderRequest<'_>, call: &PlacementContext<'_>) ->
         Err(why) => return none(why, None),
     };
     let demand = judgement.demand.assumed;
-    if let Some(why) = blind(call.snapshot) {
+    let exemption =
+        blind(call.snapshot).or_else(|| labels_exemption(&request.pod, call.snapshot, call.policy));
+    if let Some(why) = exemption {
         return none(why, Some(demand));
     }
     let set = &call.snapshot.nodes;
@@ -302,7 +303,7 @@ pub(super) fn profile_of<'a>(
 ) -> ProfileChoice<'a> {
     policy.profiles.choose(pod.annotated_profile(), || {
         let free = median(candidates).free();
-        let threshold = profile_threshold(judgement.namespace, policy);
+        let threshold = policy.profile_threshold_in(judgement.namespace);
         profile::classify(&judgement.demand.amounts, &free, threshold)
     })
 }

@@ -122,7 +122,12 @@ pub fn explain_prioritize(
         demand: None,
         asked: None,
     };
-    explained(request, call, &filtered, &request.names)
+    let mut explanation = explained(request, call, &filtered, &request.names);
+    if explanation.unjudged.is_none() {
+        let exemption = placement_rules::labels_exemption(&request.pod, call.snapshot, call.policy);
+        explanation.unjudged = exemption.map(|exemption| exemption.as_str().into());
+    }
+    explanation
 }
 
 /// A question about a Pod, as kube-scheduler would put it.

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::SchedulingPolicy;
 use crate::demand::{Demand, demand};
+use crate::score_labels::terms::carried_shape;
 use crate::snapshot::{OptIn, Snapshot, SnapshotGap};
 
 /// The circumstances in which one Pod is judged.
@@ -38,6 +39,8 @@ words! {
         NotSynced = "not_synced",
         /// No node has a fresh measurement.
         NoMetrics = "no_metrics",
+        /// The Pod has score terms, so NodeAffinity scores the nodes. Prioritize alone is exempt.
+        ScoreTerms = "score_terms",
     }
 }
 
@@ -55,6 +58,7 @@ impl Exemption {
             Self::Critical => "its priority class is critical to the system",
             Self::NotSynced => "the objects of the cluster are not all listed yet",
             Self::NoMetrics => "no node has a fresh measurement",
+            Self::ScoreTerms => "score labels are on, and it has terms that read them",
         }
     }
 
@@ -100,6 +104,7 @@ impl<'a> PlacementRules<'a> {
             profile_threshold: None,
             no_headroom: None,
             relax_after: None,
+            score_labels: None,
             scaling: None,
             risk: None,
             tuning: None,
@@ -166,6 +171,19 @@ pub(crate) fn headroom_for(
         .unwrap_or(policy.headroom)
 }
 
+/// The exemption from scores of a Pod that score labels place: its score would count twice. Terms
+/// that read labels of no node place it nowhere.
+pub(super) fn labels_exemption(
+    pod: &Pod,
+    snapshot: &Snapshot,
+    policy: &SchedulingPolicy,
+) -> Option<Exemption> {
+    policy.score_labels.as_ref()?;
+    let carried = carried_shape(&pod.spec.preferred_node_terms)?;
+    let is_placed = snapshot.labelled_shapes.contains(&carried);
+    is_placed.then_some(Exemption::ScoreTerms)
+}
+
 pub(super) fn headroom_exemption(pod: &Pod) -> Option<Exemption> {
     if pod.is_mirror() {
         Some(Exemption::Mirror)
@@ -190,11 +208,4 @@ pub(super) fn blind(snapshot: &Snapshot) -> Option<Exemption> {
         SnapshotGap::NotSynced => Exemption::NotSynced,
         SnapshotGap::NoMetrics => Exemption::NoMetrics,
     })
-}
-
-/// The share from which a resource is dominant in a namespace, `[CLBP] (4.2)`: its own, else the cluster's.
-pub fn profile_threshold(namespace: &NamespacePolicy, policy: &SchedulingPolicy) -> Ratio {
-    namespace
-        .profile_threshold
-        .unwrap_or(policy.profile_threshold)
 }

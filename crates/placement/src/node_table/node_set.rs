@@ -67,14 +67,25 @@ impl NodeState {
         })
     }
 
-    /// A measurement is fresh, or as new as the source has any. Disk does not count: it may be
-    /// measured apart from the others.
-    fn is_measured(&self) -> bool {
+    /// True if a resource other than disk has a fresh measurement: disk may be measured apart from
+    /// the others.
+    pub(crate) fn has_fresh_measurement(&self) -> bool {
         let mut others = self
             .freshness
             .iter()
             .filter(|(resource, _)| *resource != Resource::Disk);
-        self.told_late || others.any(|(_, freshness)| *freshness == Freshness::Fresh)
+        others.any(|(_, freshness)| *freshness == Freshness::Fresh)
+    }
+
+    /// True if one of these resources was measured and is not any more.
+    pub(crate) fn has_lost_measurement(&self, of: Resources<bool>) -> bool {
+        let mut known = self.freshness.iter();
+        known.any(|(resource, freshness)| of[resource] && *freshness == Freshness::Stale)
+    }
+
+    /// A measurement is fresh, or as new as the source has any.
+    fn is_measured(&self) -> bool {
+        self.told_late || self.has_fresh_measurement()
     }
 }
 

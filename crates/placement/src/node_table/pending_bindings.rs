@@ -10,6 +10,7 @@ use evenkeel_units::{Amount, Resources};
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
+use super::group_trials::GroupTrials;
 use super::near_ties::NearTies;
 use super::placement_outcomes::{ChoiceEnd, ChoiceTally};
 
@@ -23,6 +24,7 @@ pub(super) struct PendingBindings {
     /// came to nothing.
     pub(super) has_notices: bool,
     pub(super) ended: ChoiceTally,
+    pub(super) trials: GroupTrials,
 }
 
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(super) struct AwaitedPod {
     pub(super) demand: Resources<Amount>,
     /// Volumes or devices may have to be made for it before it is bound.
     pub(super) provisions: bool,
+    /// The key of the group that it is scheduled with.
+    pub(super) group: Option<Box<str>>,
     /// When it was asked about, until the watch shows it.
     pub(super) unseen_since: Option<Timestamp>,
     /// By kube-scheduler: it preempted others there, or is about to be bound to it.

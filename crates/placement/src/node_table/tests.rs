@@ -230,6 +230,7 @@ impl Pod {
             terminating: false,
             host_network: false,
             provisions: false,
+            group: None,
         }
     }
 }

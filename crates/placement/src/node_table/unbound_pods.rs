@@ -9,6 +9,7 @@ use evenkeel_objects::bound_pod::BoundPod;
 use jiff::{SignedDuration, Timestamp};
 
 use super::NodeTable;
+use super::group_trials::group_key;
 use super::near_ties::NearTies;
 use super::pending_bindings::{AwaitedPod, TentativeNode};
 use super::placement_outcomes::ChoiceTally;
@@ -47,6 +48,31 @@ impl NodeTable {
             self.awaited.ended.count(end, now);
         }
         self.know(uid, facts, now, |pod, _| pod.choice = None);
+    }
+
+    /// The same for the first question in an attempt, before any node is judged. If it begins another
+    /// trial of the Pod's group, the guesses of the last one are dropped.
+    pub fn ask_first(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
+        if let Some(group) = group_key(facts)
+            && self.awaited.trials.begins(&group, uid, now)
+        {
+            self.drop_guesses(&group, now);
+        }
+        self.ask(uid, facts, now);
+    }
+
+    fn drop_guesses(&mut self, group: &str, now: Timestamp) {
+        let is_guessed =
+            |pod: &AwaitedPod| pod.doubt().is_some() && pod.group.as_deref() == Some(group);
+        let pods = self.awaited.pods.iter();
+        let guessed = pods.filter(|(_, pod)| is_guessed(pod));
+        let guessed: Vec<Box<str>> = guessed.map(|(uid, _)| uid.clone()).collect();
+        for uid in guessed {
+            if let Some(mut pod) = self.take_awaited(&uid, now) {
+                pod.choice = None;
+                self.await_pod(&uid, pod, now);
+            }
+        }
     }
 
     pub const fn choices(&self) -> &ChoiceTally {
@@ -88,12 +114,14 @@ impl NodeTable {
             name: facts.name.clone(),
             demand: facts.demand,
             provisions: facts.provisions,
+            group: None,
             unseen_since: Some(now),
             nominated: None,
             choice: None,
         });
         pod.demand = facts.demand;
         pod.provisions = facts.provisions;
+        pod.group = group_key(facts);
         change(&mut pod, nominated);
         self.await_pod(uid, pod, now);
     }
@@ -127,6 +155,7 @@ impl NodeTable {
 
     /// Also gives up Pods that the watch never showed.
     pub(super) fn give_up_choices(&mut self, now: Timestamp) {
+        let limit = self.settings.provisional;
         let ageing = self.awaited.ageing.iter();
         let due = ageing.filter_map(|uid| {
             let pod = self.awaited.pods.get(uid)?;
@@ -150,6 +179,7 @@ impl NodeTable {
                 self.await_pod(&uid, pod, now);
             }
         }
+        self.awaited.trials.forget(now, limit);
     }
 
     /// `None` if nothing is due at `now`.
@@ -159,12 +189,16 @@ impl NodeTable {
                 .then_some(BindingTimeout::Pod);
         };
         let expected = self.expected_within(pod);
-        let limit = if pod.doubt().is_some() && pod.provisions {
+        let limit = if pod.doubt().is_some() && pod.provisions && pod.group.is_none() {
             expected.max(self.settings.provisioning)
         } else {
             expected
         };
-        let is_late = |limit| is_over(choice.since, now, limit);
+        // No Pod of a group is bound before all of them have been asked about.
+        let trial = pod.group.as_deref().filter(|_| pod.doubt().is_some());
+        let trial = trial.and_then(|group| self.awaited.trials.last_question(group));
+        let since = trial.map_or(choice.since, |last| last.max(choice.since));
+        let is_late = |limit| is_over(since, now, limit);
         if is_late(limit) {
             Some(BindingTimeout::Choice)
         } else {
@@ -178,9 +212,10 @@ impl NodeTable {
         unseen.is_some_and(|since| is_over(since, now, self.settings.provisional))
     }
 
-    /// Time for the notice or binding, unless something has to be made first.
+    /// Time for the notice or binding, unless something has to be made first. A Pod of a group waits
+    /// for the others; from 1.35 on, it is nominated before anything is made for it.
     fn expected_within(&self, pod: &AwaitedPod) -> SignedDuration {
-        if pod.doubt().is_some() && self.awaited.has_notices {
+        if pod.doubt().is_some() && self.awaited.has_notices && pod.group.is_none() {
             self.settings.unnoticed
         } else {
             self.settings.provisional

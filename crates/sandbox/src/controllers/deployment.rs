@@ -22,6 +22,7 @@ use self::rolling::{Set, bounds};
 use self::status::Versions;
 use super::resync::ResyncSignal;
 use crate::recorder::{Recorder, reference};
+use crate::safe_name;
 use crate::store::Stores;
 use evenkeel_clock::Clock;
 
@@ -210,7 +211,7 @@ fn template_hash(deployment: &Deployment) -> String {
     let template = deployment.spec.as_ref().map(|spec| &spec.template);
     let mut hash = DefaultHasher::new();
     json!(template).to_string().hash(&mut hash);
-    format!("{:010x}", hash.finish() >> 24)
+    safe_name::encode(u32::try_from(hash.finish() >> 32).unwrap_or(u32::MAX))
 }
 
 fn replica_set(deployment: &Deployment, hash: &str) -> ReplicaSet {

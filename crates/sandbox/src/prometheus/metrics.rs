@@ -6,11 +6,10 @@ use evenkeel_units::{Resource, Resources};
 
 use super::evaluation::{ExporterSeries, VectorLabels};
 use super::names::in_base_unit;
+use crate::safe_name::SAFE;
 
 /// The one container of simulated Pods.
 const CONTAINER: &str = "main";
-/// Characters of generated endings of Pod names in Kubernetes.
-const SAFE: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const HASH: &str = "7c5d8f9b4x";
 /// Periods of the cpu controller per second.
 const PERIODS: f64 = 10.0;

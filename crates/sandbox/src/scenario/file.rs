@@ -12,6 +12,7 @@ use kube::api::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::count_changes::CountChangeFile;
 use super::error::ScenarioError;
 use super::faults::{Fault, FaultError};
 use super::model::{NodeShape, ReplicaUsage, Scenario, ScenarioWorkload, Startup, Traffic};
@@ -20,7 +21,7 @@ use super::scale_file::ScaleFile;
 use super::simulation::SimulationFile;
 use super::surge::SurgeFile;
 use super::values::{amounts, duration, optional, refused, told};
-use super::{faults, simulation};
+use super::{count_changes, faults, simulation};
 use crate::scenario::trace::TrafficTrace;
 
 const PODS: u32 = 110;
@@ -70,6 +71,8 @@ struct WorkloadFile {
     #[serde(default)]
     arrival: Option<YamlText>,
     replicas: u32,
+    #[serde(default)]
+    changes: Vec<CountChangeFile>,
     demand: AmountTexts,
     #[serde(default)]
     limits: AmountTexts,
@@ -248,6 +251,7 @@ impl WorkloadFile {
             namespace,
             arrival,
             replicas,
+            changes,
             demand,
             limits,
             usage,
@@ -274,7 +278,7 @@ impl WorkloadFile {
             namespace,
             arrival: optional(&below("arrival"), arrival)?,
             replicas,
-            changes: Vec::new(),
+            changes: count_changes::check(changes, &below("changes"), scale.is_some())?,
             demand: amounts(&demand, &below("demand"))?,
             limits: amounts(&limits, &below("limits"))?,
             usage: usage.check(&below("usage"))?,

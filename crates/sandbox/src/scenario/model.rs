@@ -52,7 +52,7 @@ pub struct ScenarioWorkload {
     pub arrival: SignedDuration,
     /// Initial replicas, if something scales it.
     pub replicas: u32,
-    /// Later counts and their times, from a recorded trace.
+    /// Later counts and their times, if nothing scales it.
     pub changes: Vec<(SignedDuration, u32)>,
     /// R: requests, and annotations for network and disk I/O.
     pub demand: Resources<Amount>,

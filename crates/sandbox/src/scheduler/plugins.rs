@@ -16,7 +16,7 @@ use k8s_openapi::api::core::v1::{NodeAffinity, Taint, Toleration};
 
 pub use filter::{NodeRefusal, refusals};
 pub use message::unschedulable;
-pub use score::{best, scores};
+pub use score::{affinity_points, best, scores};
 pub use window::NodeSearchWindow;
 
 use evenkeel_placement::kube_scheduler_scores::{ASSUMED_CPU, ASSUMED_MEMORY};

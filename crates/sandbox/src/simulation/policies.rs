@@ -1,30 +1,23 @@
 //! The compared policies: kube-scheduler as shipped, load-aware plugins of other projects by their
 //! documented formulas and defaults (each with its source), the strategy of the thesis, and
-//! Evenkeel's own extender. Inputs that no scenario has (DaemonSets, priority bands, annotations)
-//! are left out.
+//! Evenkeel's own extender and score labels. Inputs that no scenario has (DaemonSets, priority
+//! bands, annotations) are left out.
 
 mod clbp;
 mod crane;
 mod evenkeel;
+mod evenkeel_labels;
 mod koordinator;
 mod load_variation;
 mod target_load_packing;
 
 use std::str::FromStr;
 
-use evenkeel_placement::{SchedulingPolicy, node_table};
 use evenkeel_units::words;
 
+pub use super::own_settings::OwnSettings;
 use super::policy::{DefaultScheduler, LoadPolicy};
 use crate::scenario::Scenario;
-
-#[derive(Debug, Clone)]
-pub struct OwnSettings {
-    pub policy: SchedulingPolicy,
-    pub table: node_table::Settings,
-    /// Says before a scale-in which Pods go first.
-    pub balances_scale_in: bool,
-}
 
 words! {
     /// A policy by name.
@@ -36,6 +29,7 @@ words! {
         Koordinator = "koordinator",
         Clbp = "clbp",
         Evenkeel = "evenkeel",
+        EvenkeelLabels = "evenkeel-labels",
     }
 }
 
@@ -56,6 +50,7 @@ impl PolicyName {
             Self::Koordinator => Box::new(koordinator::Koordinator::new(nodes)),
             Self::Clbp => Box::new(clbp::Clbp::new(nodes, &own.policy)),
             Self::Evenkeel => Box::new(evenkeel::Evenkeel::new(scenario, own)),
+            Self::EvenkeelLabels => Box::new(evenkeel_labels::EvenkeelLabels::new(scenario, own)),
         }
     }
 }

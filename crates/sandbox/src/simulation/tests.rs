@@ -31,6 +31,7 @@ pub(super) fn own() -> OwnSettings {
             caps_as_demand: false,
             default_capacity: Resources::default(),
             scheduler_name: None,
+            score_labels: None,
             max_age: SignedDuration::from_mins(3),
         },
         table: node_table::Settings::default(),
@@ -98,6 +99,33 @@ fn a_burst_goes_two_and_two_although_no_binding_is_seen_before_the_last_decision
             spread < 1e-9 && (peak - 0.71).abs() < 1e-9,
             "{seed}: {spread} {peak}"
         );
+    }
+}
+
+#[test]
+fn score_labels_even_out_the_network_where_requests_do_not() {
+    // By requests, the node with more cpu is the better one for each of four workloads of one Pod.
+    let both = "{name: node, count: 2, capacity: {cpu: 8,";
+    let large = "{name: large, capacity: {cpu: 64, memory: 64Gi, networkIo: 100MB/s, diskIo: 100MB/s, disk: 50Gi}}";
+    let small = "{name: small, capacity: {cpu: 8,";
+    let whole = network(1).replace(both, &format!("{large}\n  - {small}"));
+    let (head, rest) = whole.split_once("  - name: stream").unwrap();
+    let (workload, simulation) = rest.split_once("simulation:").unwrap();
+    let workloads = (1..=4).map(|at| {
+        let arrival = workload.replace("arrival: 1m", &format!("arrival: {at}m"));
+        format!("  - name: stream-{at}{arrival}")
+    });
+    let simulation = simulation.replace("countFrom: 2m", "countFrom: 5m");
+    let text = format!(
+        "{head}{}simulation:{simulation}",
+        workloads.collect::<String>()
+    );
+    let unequal = comparison(&text);
+    for seed in 0..10 {
+        let (_, labels) = network_of(&unequal.run(PolicyName::EvenkeelLabels, seed));
+        let (_, plain) = network_of(&unequal.run(PolicyName::Default, seed));
+        assert!((labels - 0.71).abs() < 1e-9, "{seed}: {labels}");
+        assert!(plain > 1.0, "{seed}: {plain}");
     }
 }
 

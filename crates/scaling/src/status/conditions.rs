@@ -280,7 +280,7 @@ fn worth_of(load: &LoadReport, tried: &CounterfactualResult) -> Condition {
     let minutes = |under: f64| under * 24.0 * 60.0;
     let message = format!(
         "{}: over the last days, with floors: {:.0} min a day above target, at {:.1} replicas; the HPA as it is: \
-         {:.0} min, at {:.1}; an HPA with {}: {:.0} min",
+         {:.0} min, at {:.1}; an HPA with {}: {:.0} min{}",
         load.signal.label(),
         minutes(floors.under),
         floors.replicas,
@@ -292,6 +292,7 @@ fn worth_of(load: &LoadReport, tried: &CounterfactualResult) -> Condition {
             "a lower target at equal cost"
         },
         minutes(rival.under),
+        load.cost_limit(),
     );
     let verdict = cost_benefit::judge_trial(tried);
     Condition::new(

@@ -35,6 +35,10 @@ pub struct ScalingStatus {
     pub max: Option<i32>,
     /// Decided replicas; in mode `floor` the `minReplicas` that is set.
     pub decided: Option<i32>,
+    /// Replicas by the HPA's formula alone for the newest loads, within the user's bounds: without floor, tolerance
+    /// and stabilisation. `null` where a load is not known.
+    #[serde(default)]
+    pub plain_hpa: Option<i32>,
     /// Rule that kept the decision from what the load asks for.
     pub limited_by: Option<Word>,
     /// The decision in words, or why there is none.

@@ -18,6 +18,7 @@ use crate::targets::bounds::ObservedBounds;
 use crate::targets::history_backfill::RefillState;
 use crate::targets::owner::Owner;
 use crate::targets::resolve::ResolvedTarget;
+use crate::targets::scaling_target::ScalingTarget;
 use crate::targets::target_objects::TargetObjects;
 use crate::tracker::{LoadReport, TickReport};
 
@@ -52,6 +53,7 @@ pub(super) fn shown(
         min: user.map_or_else(|| policy.map(ReplicaBounds::min), |user| user.min),
         max: user.map(|user| user.max).or(policy.map(ReplicaBounds::max)),
         decided: decision.map(|decision| decision.replicas),
+        plain_hpa: plain_hpa(target, report),
         limited_by: decision
             .and_then(|decision| decision.limited_by.map(LimitedBy::reason))
             .map(Word::from),
@@ -88,6 +90,15 @@ pub(super) fn shown(
             .map(|(by, count)| (*by, *count))
             .collect(),
     })
+}
+
+/// The count by the HPA's formula: the largest of the signals that the target scales by.
+fn plain_hpa(target: Option<&ScalingTarget>, report: Option<&TickReport>) -> Option<i32> {
+    let (target, report) = target.zip(report)?;
+    let loads = report.loads.iter().take(target.signals.len());
+    let counts = loads.map(|load| Some(load.capacity.desired_for_sum(load.now?)));
+    let largest = counts.collect::<Option<Vec<i32>>>()?.into_iter().max()?;
+    Some(target.policy.bounds.clamp(largest))
 }
 
 fn refusal(resolved: &ResolvedTarget) -> String {

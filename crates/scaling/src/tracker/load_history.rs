@@ -40,6 +40,8 @@ pub(super) struct LoadHistory {
     model: Option<Box<LoadModel>>,
     /// The models that are to be fitted on a longer past; `auto` serves until they are.
     fitted: Option<ModelSet>,
+    /// True while the fitted model cannot forecast, as after an outage; `auto` serves meanwhile.
+    is_model_waiting: bool,
     /// The forecaster of `auto`.
     peaks: Option<Box<TrackedPeaks>>,
     /// Trees of the target's own, which outlive a change of models.
@@ -62,6 +64,7 @@ impl LoadHistory {
             history: LoadRingBuffer::default(),
             model: None,
             fitted: None,
+            is_model_waiting: false,
             peaks: None,
             own: None,
             window: 0,
@@ -161,19 +164,19 @@ impl LoadHistory {
         self.fitted = models.filter(|models| models.is_fitted());
         self.window = self.window(ahead);
         let served = self.model.as_ref().map(|model| model.set());
-        let by_peaks = match self.fitted {
-            Some(_) => served != models,
-            None => models == Some(ModelSet::Auto),
+        let alone = match self.fitted {
+            Some(_) => models.filter(|_| served == models),
+            None => models.filter(|models| *models != ModelSet::Auto),
         };
-        if by_peaks {
-            self.model = None;
-            self.follow_peaks(policy, input, carried);
-            return;
-        }
-        self.peaks = None;
-        match models {
+        match alone {
             Some(alone) => self.follow_model(alone, ahead, input),
             None => self.model = None,
+        }
+        self.is_model_waiting &= self.fitted.is_some() && alone.is_some();
+        if models.is_some() && (alone.is_none() || self.is_model_waiting) {
+            self.follow_peaks(policy, input, carried);
+        } else {
+            self.peaks = None;
         }
     }
 
@@ -346,19 +349,27 @@ impl LoadHistory {
         ahead: SignedDuration,
         shared: &ModelAssets,
     ) -> Option<SelectedForecast> {
-        if let Some(peaks) = &self.peaks {
-            let window = self.window(ahead);
-            let newest = self.newest_over(now)?;
-            let upto = TrackedStep { newest, window };
-            let mut selected = peaks.select(&self.history, upto, shared);
-            let waited_for = self
-                .fitted
-                .map(|models| own_fit::not_ready(models, &self.history));
-            selected.lacking.extend(waited_for);
-            return Some(selected);
-        }
-        let model = self.model.as_mut().filter(|model| model.has_learnt())?;
-        Some(model.select(forecasts.next()?))
+        let model = self.model.as_mut().filter(|model| model.has_learnt());
+        let alone = model.and_then(|model| Some(model.select(forecasts.next()?)));
+        let waits = alone.as_ref().and_then(|one| one.forecast.as_ref().err());
+        self.is_model_waiting = self.fitted.is_some() && waits.is_some();
+        let Some(peaks) = self
+            .peaks
+            .as_ref()
+            .filter(|_| waits.is_some() || alone.is_none())
+        else {
+            return alone;
+        };
+        let waited_for = waits.copied().or_else(|| {
+            let models = self.fitted?;
+            Some(own_fit::not_ready(models, &self.history))
+        });
+        let window = self.window(ahead);
+        let newest = self.newest_over(now)?;
+        let upto = TrackedStep { newest, window };
+        let mut selected = peaks.select(&self.history, upto, shared);
+        selected.lacking.extend(waited_for);
+        Some(selected)
     }
 
     /// The newest step that is over and before which, or in which, something was measured.

@@ -3,6 +3,7 @@
 use evenkeel_forecast::{Cover, ForecastStep, HorizonAccuracy, ModelTrust, NotReady};
 use evenkeel_hpa::{HpaCondition, HpaEvent};
 use evenkeel_metrics::signal::Signal;
+use evenkeel_objects::risk::Risk;
 use jiff::Timestamp;
 
 use crate::counterfactual::CounterfactualResult;
@@ -87,6 +88,15 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
+    /// A clause on the risk where floors may not cost what it needs; else empty.
+    pub(crate) fn cost_limit(&self) -> String {
+        let limited = self.cover.filter(Cover::is_limited);
+        let risk = limited.and_then(|cover| Risk::new(cover.risk()).ok());
+        risk.map_or_else(String::new, |risk| {
+            format!("; the risk of {risk} needs more replicas than floors may cost")
+        })
+    }
+
     /// The model that is to forecast it instead of the one that does, and cannot yet.
     pub fn waits_for(&self) -> Option<&NotReady> {
         let other =

@@ -124,8 +124,8 @@ impl TrackedPeaks {
     /// Finds the level that holds the risk by now, and whether floors at it pay.
     fn weigh(&mut self) {
         let cover = self.forecaster.cover_mut();
-        let corrected = self.trial.distance(cover.risk()) + cover.correction();
-        cover.put(corrected.min(self.trial.affordable()));
+        let wanted = self.trial.wanted_distance(cover.risk()) + cover.correction();
+        cover.put(wanted, self.trial.affordable());
         if let Some(trust) = self.trust() {
             self.pays[self.quarter.place()] = trust.is_trusted();
         }

@@ -6,6 +6,7 @@ mod given;
 mod outcome;
 
 use evenkeel_hpa as hpa;
+use evenkeel_hpa::explanation::{HpaDecisionInput, RescaleHistory, explain};
 use evenkeel_hpa::{
     AfterWrite, HpaMemory, HpaOutcome, ObservedTarget, ReconcileStep, Rescale, ScaleWriteError,
     TargetScale,
@@ -45,7 +46,15 @@ pub(crate) fn check(given: &ReconcileIn, expected: &ReconcileOut) -> ReconcileOu
         readings: &readings,
     };
     let mut memory = given.remembered.memory();
+    let input = HpaDecisionInput {
+        controller: &controller,
+        hpa: &hpa,
+        observed,
+        memory: &memory.clone(),
+        now: now(),
+    };
     let step = hpa::reconcile(&controller, &hpa, &observed, &mut memory, now());
+    assert_explained(&input, &step);
     let (outcome, updates) = match step {
         ReconcileStep::Done(outcome) => (outcome, Vec::new()),
         ReconcileStep::Rescale(rescale) => {
@@ -59,6 +68,27 @@ pub(crate) fn check(given: &ReconcileIn, expected: &ReconcileOut) -> ReconcileOu
         }
     };
     ReconcileOut::new(&outcome, updates, &memory, expected)
+}
+
+/// The explanation comes to the count that is decided.
+fn assert_explained(input: &HpaDecisionInput<'_>, step: &ReconcileStep<'_>) {
+    let explained = explain(input, &RescaleHistory::default());
+    let spec_replicas = input.observed.scale.map(|scale| scale.spec_replicas);
+    match step {
+        ReconcileStep::Rescale(rescale) => {
+            assert_eq!(explained.decided_replicas, Some(rescale.to()));
+            assert_eq!(explained.reason, rescale.reason());
+        }
+        ReconcileStep::Done(outcome) if explained.decided_replicas.is_none() => {
+            assert!(outcome.error.is_some(), "{explained:?}");
+        }
+        ReconcileStep::Done(outcome) => {
+            assert_eq!(explained.decided_replicas, spec_replicas.ok());
+            let desired = outcome.status.desired_replicas;
+            assert_eq!(explained.decided_replicas, Some(desired));
+        }
+    }
+    assert!(!explained.summary.is_empty());
 }
 
 /// Writes the scale as often as it takes; the counts that were written come back too.

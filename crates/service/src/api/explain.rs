@@ -26,6 +26,9 @@ pub struct PodExplanation {
     /// The cost of its deletion while its ReplicaSet is scaled in, where Evenkeel gave it one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion_cost: Option<DeletionCost>,
+    /// Where score labels are on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_labels: Option<ScoreLabelExplanation>,
     pub now: Explanation,
 }
 
@@ -33,13 +36,58 @@ impl PodExplanation {
     /// Why the Pod went to `node`, by the last answers to kube-scheduler; `None` if their terms are
     /// not kept.
     pub fn reason(&self, node: &str) -> Option<String> {
-        // An answer to prioritize from before the last filter is of an earlier attempt.
-        let filtered = self.last_filter.as_ref().map(|past| past.at);
-        let ranked = self.last_prioritize.as_ref();
-        let ranked = ranked.filter(|past| Some(past.at) >= filtered);
-        let terms = |past: Option<&PastVerdict>| past?.terms.as_ref()?.reason(node);
-        terms(ranked).or_else(|| terms(self.last_filter.as_ref()))
+        past_reason(
+            self.last_filter.as_ref(),
+            self.last_prioritize.as_ref(),
+            node,
+        )
     }
+}
+
+/// Why a Pod went to `node`, by its last answers to filter and prioritize.
+pub(crate) fn past_reason(
+    filter: Option<&PastVerdict>,
+    prioritize: Option<&PastVerdict>,
+    node: &str,
+) -> Option<String> {
+    // An answer to prioritize from before the last filter is of an earlier attempt.
+    let filtered = filter.map(|past| past.at);
+    let ranked = prioritize.filter(|past| Some(past.at) >= filtered);
+    let terms = |past: Option<&PastVerdict>| past?.terms.as_ref()?.reason(node);
+    terms(ranked).or_else(|| terms(filter))
+}
+
+/// The node preferences of a Pod by score labels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScoreLabelExplanation {
+    /// The shape whose labels it reads.
+    pub shape: String,
+    /// True if the Pod has the terms; otherwise they are those of a new Pod like it.
+    pub carried: bool,
+    /// The reason for which a new Pod like it gets none.
+    pub without_terms: Option<Cow<'static, str>>,
+    pub terms: Vec<ScoreTermExplanation>,
+    /// The highest sum first.
+    pub nodes: Vec<NodeScoreLevel>,
+}
+
+/// A preferred node term: nodes with one of these values of the shape's label do not match.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScoreTermExplanation {
+    pub weight: i32,
+    pub excluded: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeScoreLevel {
+    pub name: String,
+    /// The value of the shape's label; without one the node counts as the best level.
+    pub label: Option<String>,
+    /// The level by the newest measurements before it is rounded, 0 to 4.
+    pub level: Option<f64>,
+    /// The weights of the terms that match, added by NodeAffinity.
+    pub sum: i32,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -1,14 +1,15 @@
-//! `GET /api/v1/scaling/history?namespace=&name=[&kind=][&resource=]`: the last 30 minutes of one
-//! load of a target, and the forecasts for the next ten. Each point is a row `[seconds since 1970,
-//! load, forecast, lower80, upper80, replicas, floor]`, with `null` for unknown values: half the
-//! size of objects with names.
+//! `GET /api/v1/scaling/history?namespace=&name=[&kind=][&resource=]`: the last two hours of one
+//! load of a target, and the forecasts for the next ten minutes. Each point is a row `[seconds since
+//! 1970, load, forecast, lower80, upper80, replicas, floor, plain HPA]`, with `null` for unknown
+//! values: half the size of objects with names.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScalingHistory {
-    /// Distance of the points in seconds; steps without any value are left out.
+    /// Distance of the points of the last 30 minutes in seconds; older points are a minute apart.
+    /// Steps without any value are left out.
     pub step: i64,
     /// Oldest first.
     pub points: Vec<HistoryPoint>,
@@ -27,6 +28,8 @@ pub struct HistoryPoint {
     pub replicas: Option<i32>,
     /// The raised minimum.
     pub floor: Option<i32>,
+    /// The count of a plain HPA.
+    pub plain_hpa: Option<i32>,
 }
 
 /// A forecast with its 80 % interval.
@@ -45,6 +48,7 @@ type HistoryPointRow = (
     Option<f64>,
     Option<i32>,
     Option<i32>,
+    Option<i32>,
 );
 
 impl From<HistoryPoint> for HistoryPointRow {
@@ -55,6 +59,7 @@ impl From<HistoryPoint> for HistoryPointRow {
             forecast,
             replicas,
             floor,
+            plain_hpa,
         } = point;
         (
             at.as_second(),
@@ -64,6 +69,7 @@ impl From<HistoryPoint> for HistoryPointRow {
             forecast.map(|band| band.upper80),
             replicas,
             floor,
+            plain_hpa,
         )
     }
 }
@@ -84,8 +90,9 @@ mod tests {
             }),
             replicas: Some(3),
             floor: None,
+            plain_hpa: Some(2),
         };
-        let row = "[60,5.0,7.0,6.0,8.0,3,null]";
+        let row = "[60,5.0,7.0,6.0,8.0,3,null,2]";
         assert_eq!(serde_json::to_string(&point).unwrap(), row);
     }
 }

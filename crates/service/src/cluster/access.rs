@@ -30,7 +30,7 @@ pub fn restoring() -> Vec<RbacRule<'static>> {
         identity: Identity::CleanUp,
         ..own(Kind::Lease, &["get", "list"], &[], Need::Always)
     };
-    // The nodes on which a leader that is gone left taints; its Lease says that it is.
+    // The nodes on which a leader that is gone left taints and labels; its Lease says that it is.
     let tainted = [right(Kind::Node), lease];
     let pods = |need| RbacRule {
         need,
@@ -100,7 +100,8 @@ pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [RbacRu
 
 /// The rights that are needed beside those of the watches.
 const FURTHER: &[RbacRule<'static>] = &[
-    // The annotation that wakes refused Pods, overload taints, and the opt-in mirror label.
+    // The annotation that wakes refused Pods, overload taints, score labels, and the opt-in mirror
+    // label.
     everywhere(Kind::Node, &["patch"]),
     everywhere(Kind::Namespace, &["patch"]),
     // Objects that are read before an uninstall undoes their changes, and rights that last until
@@ -199,8 +200,8 @@ const FURTHER: &[RbacRule<'static>] = &[
     // metrics as a list.
     everywhere(Kind::CustomMetrics, &["get"]),
     everywhere(Kind::ExternalMetrics, &["list"]),
-    // Warnings about annotations, and what was decided on a target.
-    everywhere(Kind::Event, &["create"]),
+    // Warnings about annotations, what was decided on a target, and past rescales of an HPA.
+    everywhere(Kind::Event, &["create", "list"]),
     // Leadership. A create names no object yet, so it cannot be limited to one.
     own(Kind::Lease, &["create"], &[], Need::Always),
     own(Kind::Lease, &["get", "update"], &["evenkeel"], Need::Always),
@@ -359,7 +360,7 @@ const fn reviews(need: Need) -> RbacRule<'static> {
 }
 
 const fn scale(kind: Kind) -> RbacRule<'static> {
-    part("scale", everywhere(kind, &["patch"]))
+    part("scale", everywhere(kind, &["get", "patch"]))
 }
 
 const fn own(

@@ -3,6 +3,7 @@
 //! does not block admission or the extender. Pods of all namespaces are counted, so a namespace
 //! that opts in has its Pods at once.
 
+mod calendar;
 mod checked_resources;
 mod custom_kinds;
 mod keys;
@@ -37,6 +38,7 @@ use pods::PodIndex;
 use crate::annotation_check;
 use crate::annotation_check::Carrier;
 
+pub(crate) use calendar::CalendarObjects;
 pub(super) use pods::WorkloadKey;
 pub(super) use profile_workloads::ProfiledWorkload;
 
@@ -160,6 +162,21 @@ impl ScalingStore {
                     .collect()
             },
         })
+    }
+
+    /// Every HPA, and whether its namespace has opted in.
+    pub(super) fn autoscalers(&self) -> Vec<(Arc<Autoscaler>, bool)> {
+        let opted = |one: &Autoscaler| {
+            let namespace = one.metadata.namespace.as_deref();
+            self.has_opted_in(namespace.unwrap_or_default())
+        };
+        (self.autoscalers.values())
+            .map(|one| (Arc::clone(one), opted(one)))
+            .collect()
+    }
+
+    pub(super) fn knows(&self, kind: Kind) -> bool {
+        self.synced.contains(&kind)
     }
 
     pub(super) fn set_synced(&mut self, kind: Kind, synced: bool) {

@@ -2,11 +2,16 @@
 
 mod choices;
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
 use evenkeel_objects::kinds::Kind;
-use evenkeel_placement::node_table::{Freshness, NodeState};
+use evenkeel_placement::imbalance::imbalance;
+use evenkeel_placement::node_table::{Freshness, NodeSet, NodeState};
 use evenkeel_units::{Resource, words};
 
 use self::choices::ChoiceMetrics;
+use super::lock::locked;
 use super::state::{ClusterState, SecondScheduler};
 use crate::telemetry::Registry;
 use crate::telemetry::metric_families::{count, families};
@@ -57,6 +62,8 @@ families! {
              capacity";
         in_flight: Gauge = "pods_in_flight",
             "Pods whose load is not in the measurements yet";
+        imbalance: FloatGauge[node] = "node_imbalance",
+            "Largest distance of a use of the node above the mean of the open nodes, from 0 to 1";
     }
 }
 
@@ -65,6 +72,8 @@ pub struct ClusterMetrics {
     watches: WatchMetrics,
     state: StateMetrics,
     choices: ChoiceMetrics,
+    /// The version of the nodes with an imbalance, and their names.
+    balanced: Arc<Mutex<(u64, BTreeSet<Arc<str>>)>>,
 }
 
 impl ClusterMetrics {
@@ -130,6 +139,25 @@ impl ClusterMetrics {
         }
         self.state.in_flight.set(count(state.in_flight()));
         self.choices.observe(&state.choices(), state.now());
+        self.observe_imbalance(&snapshot.nodes);
+    }
+
+    /// A node keeps its line while it is there, so that no scrape misses one.
+    fn observe_imbalance(&self, nodes: &NodeSet) {
+        let mut balanced = locked(&self.balanced);
+        let (version, named) = &mut *balanced;
+        if std::mem::replace(version, nodes.version()) == nodes.version() {
+            return;
+        }
+        let before = std::mem::take(named);
+        for (node, value) in imbalance(nodes) {
+            self.state.imbalance(node.to_string()).set(value);
+            named.insert(Arc::clone(node));
+        }
+        for gone in before.difference(named) {
+            let label = [("node", gone.to_string().into())];
+            self.state.imbalance.remove(&label);
+        }
     }
 }
 
@@ -151,6 +179,7 @@ mod tests {
             caps_as_demand: false,
             expects_metrics: true,
             balances_scale_in: false,
+            shape_policy: None,
         });
         for (name, annotations) in [
             ("a", json!({"evenkeel.dev/network-capacity": "1Gbps"})),
@@ -175,5 +204,11 @@ mod tests {
             let line = format!("nodes_with_capacity{{resource=\"{resource}\"}} {known}\n");
             assert!(page.contains(&line), "{line}{page}");
         }
+        assert!(page.contains("node_imbalance{node=\"b\"} 0.2\n"), "{page}");
+        state.remove_node("b");
+        metrics.observe(&state);
+        let page = crate::telemetry::encode(&registry).unwrap();
+        assert!(page.contains("node_imbalance{node=\"a\"} 0.2\n"), "{page}");
+        assert!(!page.contains("node=\"b\""), "{page}");
     }
 }

@@ -71,6 +71,11 @@ impl Owners {
         }
     }
 
+    /// The owner of a ReplicaSet or Job that the API server has shown, by its UID.
+    pub fn workload(&self, key: &ControllerKey) -> Option<&Owner> {
+        self.replica_sets.get(key).or_else(|| self.jobs.get(key))
+    }
+
     /// The end of the chain that starts with the controller of a Pod in a namespace.
     pub fn resolve(&self, namespace: &str, reference: &OwnerReference) -> Owner {
         let owners = match reference.kind.as_str() {

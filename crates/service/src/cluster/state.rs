@@ -7,6 +7,8 @@ mod placement_state;
 mod profiles;
 mod scaling;
 mod scheduler_calls;
+mod score_label_state;
+mod score_label_views;
 mod second_scheduler;
 mod synced_kinds;
 mod taints;
@@ -25,6 +27,7 @@ use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::node::{Node, node_facts};
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::SchedulingPolicy;
 use evenkeel_placement::demand::demand;
 use evenkeel_placement::node_table;
 use evenkeel_placement::node_table::{NodeDetail, NodeTable};
@@ -32,6 +35,7 @@ use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
 use evenkeel_placement::snapshot::Snapshot;
 use jiff::Timestamp;
 use placement_state::{PlacementState, version};
+use score_label_state::ScoreLabelState;
 use tokio::sync::Notify;
 
 use super::autoscaling::{ScalingStore, WorkloadKey};
@@ -46,6 +50,7 @@ use crate::watched_types::Namespace;
 
 pub use node_addresses::NodeContact;
 pub use profiles::ProfileView;
+pub(crate) use score_label_views::LabelPlanView;
 pub use second_scheduler::SecondScheduler;
 
 /// The settings of the cluster's state.
@@ -61,6 +66,8 @@ pub struct Settings {
     pub expects_metrics: bool,
     /// True where Pods are given costs of deletion before a scale-in, so that all are known that may go.
     pub balances_scale_in: bool,
+    /// The policy that Pods have shapes by, where score labels are on.
+    pub shape_policy: Option<Arc<SchedulingPolicy>>,
 }
 
 /// The live cluster; clones share it.
@@ -96,6 +103,7 @@ impl ClusterState {
     pub(crate) fn with_clock(settings: Settings, clock: Clock) -> Self {
         let inner = PlacementState {
             table: NodeTable::new(settings.table),
+            scores: ScoreLabelState::new(settings.shape_policy.is_some()),
             ..PlacementState::default()
         };
         let snapshot = Snapshot {
@@ -146,6 +154,7 @@ impl ClusterState {
                 .insert(node.name().into(), version(&node.metadata));
             inner.contacts.insert(node);
             inner.follow_taints(node);
+            inner.scores.apply_node(node);
             inner.warn(Kind::Node, &node.metadata, &invalid);
         });
         self.removable().apply_node(node);
@@ -158,6 +167,7 @@ impl ClusterState {
             inner.node_versions.remove(name);
             inner.contacts.remove(name);
             inner.tainted.remove(name);
+            inner.scores.remove_node(name);
         });
         self.removable().retain_nodes(|other| other != name);
     }
@@ -169,6 +179,7 @@ impl ClusterState {
             inner.node_versions.retain(|name, _| keep(name));
             inner.contacts.retain(&keep);
             inner.tainted.retain(|name, _| keep(name));
+            inner.scores.retain_nodes(&keep);
         });
         self.removable().retain_nodes(&keep);
     }
@@ -190,6 +201,7 @@ impl ClusterState {
                 inner.table.wait(uid, &facts, now);
             }
             inner.apply_waiting(pod, now);
+            inner.apply_score_pod(pod, &demand, self.0.settings.shape_policy.as_deref());
             inner.warn_of_claims(pod, &demand);
             if !demand.invalid.is_empty() && inner.has_opted_in(pod.namespace()) {
                 inner.warn(Kind::Pod, &pod.metadata, &demand.invalid);
@@ -208,6 +220,7 @@ impl ClusterState {
             inner.table.remove_pod(uid, now);
             inner.waiting.remove(uid);
             inner.claims.remove(uid);
+            inner.scores.remove_pod(uid);
         });
         self.scaling().pods.remove(uid);
         self.removable().pods.remove(uid);
@@ -221,6 +234,7 @@ impl ClusterState {
             inner.table.retain_pods(&keep, now);
             inner.waiting.retain(|uid, _| keep(uid));
             inner.claims.retain(&keep);
+            inner.scores.retain_pods(&keep);
         });
         self.scaling().pods.retain(&keep);
         self.removable().pods.retain(|pod| keep(&pod.uid));
@@ -277,7 +291,7 @@ impl ClusterState {
     pub fn apply_sample(&self, sample: Arc<UsageSample>, now: Timestamp) {
         let mut round = self.change(|inner| inner.table.begin_round(sample));
         while self.change(|inner| inner.table.go_on(&mut round, now)) {}
-        self.change(|inner| inner.follow_largest(now));
+        self.change(|inner| inner.end_round(now));
         // The names of the round before are dropped here, outside the lock.
         drop(round);
     }
@@ -357,6 +371,7 @@ impl ClusterState {
             && !inner.policies_changed
             && published.synced
             && inner.scheduler_lease == published.second_scheduler
+            && Arc::ptr_eq(&inner.scores.labelled, &published.labelled_shapes)
         {
             return result;
         }
@@ -375,6 +390,7 @@ impl ClusterState {
             expects_metrics: self.0.settings.expects_metrics,
             synced: true,
             second_scheduler: inner.scheduler_lease.clone(),
+            labelled_shapes: Arc::clone(&inner.scores.labelled),
         }));
         result
     }

@@ -23,6 +23,7 @@ use super::metrics::ClusterMetrics;
 use super::state::ClusterState;
 use crate::telemetry::RateLimited;
 pub use custom_resources::{LookError, look, look_in_any_version};
+pub(crate) use discovery::is_served;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::scaled_kind::ScaledKind;
 

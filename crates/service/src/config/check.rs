@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 
+use evenkeel_http_client::{AddressError, Uri};
 use evenkeel_objects::duration;
 use evenkeel_objects::yaml_values::YamlText;
 use evenkeel_quantity::Quantity;
@@ -143,6 +144,30 @@ impl Checker {
                 None
             }
         }
+    }
+
+    /// The address of a server to call. Credentials in it are refused, because the effective configuration and
+    /// logs show it; `instead` names the fields for them.
+    pub(crate) fn server_url(
+        &mut self,
+        path: &str,
+        url: &str,
+        example: &str,
+        instead: &str,
+    ) -> Uri {
+        evenkeel_http_client::server_address(url).unwrap_or_else(|error| {
+            match error {
+                AddressError::Credentials => {
+                    self.refuse(path, format_args!("{error}: use {instead}"));
+                }
+                AddressError::NotHttp => {
+                    let accepted = format!("an http or https URL, such as {example}");
+                    self.refuse_value(path, url, &accepted);
+                }
+                AddressError::Port => self.refuse_value(path, url, "a port from 1 to 65535"),
+            }
+            Uri::default()
+        })
     }
 
     /// An address with a port to listen on.

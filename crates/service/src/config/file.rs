@@ -13,6 +13,7 @@ use super::scaling::ScalingSection;
 use super::scheduling::{AdmissionSection, DiskSection, NetworkSection, SchedulingSection};
 use super::section::section;
 use super::server::ServerSection;
+use super::tracing::TracingSection;
 use super::tuning::TuningSection;
 use crate::controller::Writes;
 
@@ -42,6 +43,7 @@ section! {
         wake: WakeSection = WakeSection::default(),
         agent: AgentSection = AgentSection::default(),
         log: LogSection = LogSection::default(),
+        tracing: TracingSection = TracingSection::default(),
     }
 }
 

@@ -31,7 +31,7 @@ const fn switch(path: &'static str, idle: SwitchOff, options: &'static [&'static
     }
 }
 
-const SWITCHES: [Switch; 6] = [
+const SWITCHES: [Switch; 8] = [
     switch(
         "scaling.checks.external",
         SwitchOff::Is("false"),
@@ -49,6 +49,11 @@ const SWITCHES: [Switch; 6] = [
         &["scheduling.overload.disk"],
     ),
     switch(
+        "scheduling.scoreLabels",
+        SwitchOff::Is("off"),
+        &["scheduling.scoreLabelControllers"],
+    ),
+    switch(
         "metricsProvider.enabled",
         SwitchOff::Is("false"),
         &["metricsProvider"],
@@ -58,6 +63,7 @@ const SWITCHES: [Switch; 6] = [
         SwitchOff::IsNot("kubelet"),
         &["metrics.kubelet"],
     ),
+    switch("tracing.endpoint", SwitchOff::Is("null"), &["tracing"]),
     // Limits that stand are taken away at each interval all the same.
     switch("agent.limits", SwitchOff::Is("off"), &["agent.leastLimit"]),
 ];

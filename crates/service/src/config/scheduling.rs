@@ -8,6 +8,8 @@ use evenkeel_objects::taint::{TaintEffect, TaintKey};
 use evenkeel_objects::yaml_values::YamlText;
 use evenkeel_placement::balance::{Normalization, ScoringStrategy};
 use evenkeel_placement::plan::overload;
+use evenkeel_placement::score_labels::Shape;
+use evenkeel_placement::score_term_rules::ScoreTermRules;
 use evenkeel_placement::{NodesToScore, SchedulingPolicy, node_table};
 use evenkeel_units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
@@ -42,6 +44,9 @@ section! {
         overload: OverloadSection = OverloadSection::default(),
         // It takes the right to patch Pods.
         scale_in: ScaleInName = ScaleInName::default(),
+        // It writes labels on nodes, which other programs see.
+        score_labels: ScoreLabelsName = ScoreLabelsName::default(),
+        score_label_controllers: Vec<YamlText> = Vec::new(),
     }
 
     /// `scheduling.overload` as it is written.
@@ -86,6 +91,14 @@ pub(super) enum ScaleInName {
     Balance,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ScoreLabelsName {
+    #[default]
+    Off,
+    On,
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct PolicySections<'a> {
     pub(super) scheduling: &'a SchedulingSection,
@@ -121,6 +134,8 @@ impl PolicySections<'_> {
             overload: _,
             notice_timeout: _,
             scale_in: _,
+            score_labels: _,
+            score_label_controllers: _,
         } = scheduling;
         let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
             let path = format!("scheduling.headroomByPriorityClass.{class}");
@@ -141,6 +156,7 @@ impl PolicySections<'_> {
             caps_as_demand: network.caps_as_demand,
             default_capacity: default_capacity(network, disk, check),
             scheduler_name: scheduler_name.clone(),
+            score_labels: scheduling.score_labels(check),
             max_age,
         }
     }
@@ -168,6 +184,36 @@ impl SchedulingSection {
         self.scale_in == ScaleInName::Balance
     }
 
+    /// The Pods that get score terms; `None` where score labels are off.
+    fn score_labels(&self, check: &mut Checker) -> Option<ScoreTermRules> {
+        if self.score_labels == ScoreLabelsName::Off {
+            return None;
+        }
+        for name in self.profiles.keys() {
+            if !Shape::is_profile_name(name) {
+                check.refuse(
+                    &format!("scheduling.profiles.{name}"),
+                    "no node label can name it, which scheduling.scoreLabels needs; accepted: at most 43 \
+                     letters, digits, '-', '_' and '.', not ending like '-c1'",
+                );
+            }
+        }
+        let controllers = self.score_label_controllers.iter().enumerate();
+        let controllers = controllers.filter_map(|(at, named)| {
+            let named = named.as_ref();
+            let is_controller = is_kind_with_group(named);
+            if !is_controller {
+                let path = format!("scheduling.scoreLabelControllers[{at}]");
+                let accepted = "a kind and its API group, such as CloneSet.apps.kruise.io";
+                check.refuse_value(&path, named, accepted);
+            }
+            is_controller.then(|| named.to_owned())
+        });
+        Some(ScoreTermRules {
+            controllers: controllers.collect(),
+        })
+    }
+
     /// The capacities of nodes that do not tell theirs, by their labels.
     pub(super) fn capacities(&self, check: &mut Checker) -> Vec<LabelledCapacity> {
         capacities::check(&self.capacities, check)
@@ -186,6 +232,21 @@ impl SchedulingSection {
             ..node_table::Settings::default()
         }
     }
+}
+
+/// True for a text such as `CloneSet.apps.kruise.io`.
+fn is_kind_with_group(named: &str) -> bool {
+    let is_group = |group: &str| {
+        group.split('.').all(|part| {
+            let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            !part.is_empty() && part.chars().all(is_plain)
+        })
+    };
+    named.split_once('.').is_some_and(|(kind, group)| {
+        kind.starts_with(|c: char| c.is_ascii_uppercase())
+            && kind.chars().all(|c| c.is_ascii_alphanumeric())
+            && is_group(group)
+    })
 }
 
 fn nodes_to_score(Count(percent): Count, check: &mut Checker) -> NodesToScore {

@@ -186,6 +186,10 @@ fn every_field_of_the_complete_example_is_read() {
         }
     );
     assert!(config.cluster.balances_scale_in);
+    let rules = config.policy.score_labels.as_ref().unwrap();
+    let controllers = ["CloneSet.apps.kruise.io".to_owned()].into();
+    assert_eq!(rules.controllers, controllers);
+    assert_eq!(config.cluster.shape_policy.as_deref(), Some(&config.policy));
     let tuning = crate::controller::tuning::Settings {
         mode: evenkeel_objects::tuning_mode::TuningMode::On,
         resizes: true,
@@ -246,6 +250,9 @@ fn every_field_of_the_complete_example_is_read() {
         interval: Duration::from_secs(30),
     };
     assert_eq!(config.agent, agent);
+    let tracing = config.tracing.unwrap();
+    assert_eq!(tracing.address, "https://otel.example:4318/v1/traces");
+    assert_eq!(tracing.sampling, 0.001);
     // A field missing from the example would be untested, so the example has all fields.
     let written: Value = serde_saphyr::from_str(yaml).unwrap();
     for (variable, path) in Config::variables() {
@@ -372,6 +379,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "has no effect while metrics.disk is not kubelet",
     ),
     (
+        "scheduling: {scoreLabelControllers: [CloneSet.apps.kruise.io]}",
+        "scheduling.scoreLabelControllers",
+        "has no effect while scheduling.scoreLabels is off",
+    ),
+    (
         "scheduling: {overload: {disk: true}}",
         "scheduling.overload.disk",
         "has no effect while scheduling.overload.taint is off",
@@ -380,6 +392,36 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "agent: {limits: 'off', leastLimit: 2MiB/s}",
         "agent.leastLimit",
         "has no effect while agent.limits is off",
+    ),
+    (
+        "tracing: {samplingRatePerMillion: 10000}",
+        "tracing.samplingRatePerMillion",
+        "has no effect while tracing.endpoint is null",
+    ),
+    (
+        "tracing: {endpoint: 'http://otel:4318', samplingRatePerMillion: 1000001}",
+        "tracing.samplingRatePerMillion",
+        "a whole number from 0 to 1000000",
+    ),
+    (
+        "tracing: {endpoint: 'http://otel:4318', samplingRatePerMillion: 0.1}",
+        "tracing.samplingRatePerMillion",
+        "a whole number",
+    ),
+    (
+        "tracing: {endpoint: 'otel:4317'}",
+        "tracing.endpoint",
+        "http://otel-collector.observability.svc:4318",
+    ),
+    (
+        "tracing: {endpoint: 'http://otel:0'}",
+        "tracing.endpoint",
+        "a port from 1 to 65535",
+    ),
+    (
+        "tracing: {endpoint: 'https://me:secret@otel'}",
+        "tracing.endpoint",
+        "use tracing.bearerTokenFile",
     ),
     (
         "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha1}]}",
@@ -478,6 +520,21 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scheduling: {overload: {key: overloaded}}",
         "scheduling.overload.key",
         "PREFIX/evenkeel-overloaded",
+    ),
+    (
+        "scheduling: {scoreLabels: maybe}",
+        "scheduling.scoreLabels",
+        "off",
+    ),
+    (
+        "scheduling: {scoreLabels: on, scoreLabelControllers: [CloneSet.apps.kruise.io, CloneSet]}",
+        "scheduling.scoreLabelControllers[1]",
+        "a kind and its API group, such as CloneSet.apps.kruise.io",
+    ),
+    (
+        "scheduling: {scoreLabels: on, profiles: {a-n3: {weights: {cpu: 1, memory: 0, networkIo: 0, diskIo: 0, disk: 0}}}}",
+        "scheduling.profiles.a-n3",
+        "at most 43",
     ),
     (
         "scheduling: {significance: 1.5}",
@@ -1148,6 +1205,20 @@ fn queries_of_the_operators_own_are_dated_or_refused() {
     };
     assert_eq!(&*sampled(Resource::Cpu), "b");
     assert!(sampled(Resource::Memory).contains("timestamp(d)"));
+}
+
+#[test]
+fn spans_are_recorded_if_there_is_a_collector() {
+    assert_eq!(load("").unwrap().tracing, None);
+    let given = "{endpoint: 'https://otel/base', caFile: /ca, bearerTokenFile: /token}";
+    let given = load(&format!("tracing: {given}")).unwrap().tracing.unwrap();
+    assert_eq!(given.address, "https://otel/base/v1/traces");
+    assert_eq!(given.sampling, 0.0);
+    let access = given.access;
+    assert_eq!(access.authorization, Authorization::Bearer("/token".into()));
+    assert_eq!(access.ca_file.as_deref(), Some(Path::new("/ca")));
+    let rate = "tracing: {endpoint: 'http://otel:4318', samplingRatePerMillion: 10000}";
+    assert_eq!(load(rate).unwrap().tracing.unwrap().sampling, 0.01);
 }
 
 #[test]

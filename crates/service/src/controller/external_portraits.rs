@@ -280,6 +280,7 @@ mod tests {
             caps_as_demand: false,
             expects_metrics: false,
             balances_scale_in: false,
+            shape_policy: None,
         });
         let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3",
             "annotations": {"evenkeel.dev/enabled": "true"}}});

@@ -26,9 +26,10 @@ use super::overload::OverloadWatch;
 use super::profiles::ProfileRounds;
 use super::queue::WriteQueue;
 use super::scale_in::{Costs, ScaleIns};
+use super::score_labels::{ScoreLabelMemory, ScoreLabelRounds};
 use super::switch::{WriteSwitch, Writes};
 use super::work::work;
-use super::{overload, profiles, scale_in};
+use super::{overload, profiles, scale_in, score_labels};
 use crate::cluster::ClusterState;
 use crate::cluster::records::WaitingPod;
 
@@ -62,6 +63,7 @@ struct LeaderMemory {
     scale_in: scale_in::ScaleInMemory,
     profiles: profiles::ProfileRoundMemory,
     notices: NoticeMemory,
+    score_labels: ScoreLabelMemory,
 }
 
 impl Rounds {
@@ -107,12 +109,14 @@ impl Rounds {
                 .as_ref()
                 .inspect(|expected| expected.forget());
             *memory = LeaderMemory::default();
+            self.metrics.score_labels(0, 0, 0);
         }
         if !plans {
             return;
         }
         if writes != Writes::Enabled {
             self.put_all(overload::restored(writes, &nodes));
+            self.put_all(score_labels::restored(writes, &self.cluster, now));
             self.put_all(scale_in::restored(writes, &self.cluster));
             self.put_all(profiles::restored(writes, &self.cluster, now));
             return;
@@ -123,6 +127,7 @@ impl Rounds {
             scale_in,
             profiles,
             notices,
+            score_labels,
         } = memory;
         let failed = self.queue.take_failed();
         if failed.iter().any(|object| object.is(Kind::Node)) {
@@ -132,11 +137,27 @@ impl Rounds {
         self.mirror();
         let taints = self.overload.plan(tainting, &nodes, &self.identity, now);
         self.put_all(taints);
+        self.follow_scores(score_labels, now).await;
         self.follow_profiles(profiles, now).await;
         self.give_costs(scale_in, failed, now).await;
         let unnoticed = self.cluster.unnoticed_objects();
         self.put_all(opt_in_notice::plan(&unnoticed, notices, now));
         self.tell(now);
+    }
+
+    /// Brings the score labels of nodes in line with their loads.
+    async fn follow_scores(&self, memory: &mut ScoreLabelMemory, now: Timestamp) {
+        let rounds = ScoreLabelRounds {
+            cluster: self.cluster.clone(),
+            policy: Arc::clone(&self.policy),
+            metrics: self.metrics.clone(),
+        };
+        let worked = work(std::mem::take(memory), move |memory| {
+            rounds.plan(memory, now)
+        });
+        let writes;
+        (*memory, writes) = worked.await;
+        self.put_all(writes);
     }
 
     /// Brings the Pods of ReplicaProfiles in line with them.

@@ -49,6 +49,12 @@ families! {
             "The longest wait of these Pods";
         overloaded_nodes: Gauge = "overloaded_nodes",
             "Nodes with Evenkeel's taint for overloaded nodes";
+        score_label_shapes: Gauge = "score_label_shapes",
+            "Shapes of Pods with score labels on nodes";
+        score_label_changes: Counter = "score_label_changes",
+            "Score labels of nodes that were set, changed or removed by a patch";
+        score_label_lag: Gauge = "score_label_nodes_behind",
+            "Nodes whose score labels differ from the last computed levels";
         marked_pods: Gauge = "deletion_cost_pods", "Pods with a deletion cost of Evenkeel";
         replica_profiles: Gauge[state] = "replica_profiles",
             "ReplicaProfiles by the reason why they are not applied; Followed if they are";
@@ -103,6 +109,15 @@ impl ControllerMetrics {
 
     pub(super) fn overloaded(&self, nodes: usize) {
         self.loops.overloaded_nodes.set(count(nodes));
+    }
+
+    /// Shows the shapes with labels, counts the labels that are patched now, and shows the nodes with labels to
+    /// change.
+    pub(super) fn score_labels(&self, shapes: usize, changes: usize, outstanding: usize) {
+        self.loops.score_label_shapes.set(count(shapes));
+        let changes = u64::try_from(changes).unwrap_or_default();
+        self.loops.score_label_changes.inc_by(changes);
+        self.loops.score_label_lag.set(count(outstanding));
     }
 
     pub(super) fn marked_pods(&self, pods: usize) {

@@ -11,7 +11,7 @@ use evenkeel_clock as clock;
 use evenkeel_objects::object_ref::ObjectRef;
 use evenkeel_objects::plan::failed_writes::{FailedWrites, Fault};
 use evenkeel_objects::plan::write_priority::{Lanes, WritePriority};
-use evenkeel_objects::plan::{Write, WriteOperation, scale};
+use evenkeel_objects::plan::{Purpose, Write, WriteOperation, scale};
 use tokio::sync::Notify;
 
 use super::metrics::{ControllerMetrics, WriteOutcome};
@@ -84,12 +84,16 @@ impl WriteQueue {
             .rests(&place, || write.basis(), clock::instant())
         {
             self.metrics.count(write.purpose, WriteOutcome::Resting);
-            known.failed.insert(place.1);
+            if is_noted(&write) {
+                known.failed.insert(place.1);
+            }
             return;
         }
         if let Some(shed) = known.lanes.put(write) {
             self.metrics.count(shed.purpose, WriteOutcome::Dropped);
-            known.failed.insert(shed.target);
+            if is_noted(&shed) {
+                known.failed.insert(shed.target);
+            }
         }
         drop(known);
         self.shared.changed.notify_one();
@@ -125,7 +129,7 @@ impl WriteQueueReceiver {
         if let Some(count) = count {
             known.scaled.insert(write.target.clone(), count);
         }
-        if is_lost(outcome) {
+        if is_lost(outcome) && is_noted(write) {
             known.failed.insert(write.target.clone());
         }
         drop(known);
@@ -163,6 +167,12 @@ const fn fault(write: &Write, outcome: WriteOutcome) -> Option<Fault> {
         | WriteOutcome::Resting
         | WriteOutcome::Dropped => None,
     }
+}
+
+/// False for score labels: they are planned each second from the node itself, and a failure must not
+/// look like that of a touch of the same node.
+const fn is_noted(write: &Write) -> bool {
+    !matches!(write.purpose, Purpose::ScoreLabel)
 }
 
 /// True if a wanted change was not made. A lost race shows in the object, and its plan follows by

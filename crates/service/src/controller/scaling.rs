@@ -34,6 +34,7 @@ use evenkeel_scaling::tick::{
     ScalingTickInput, ScalingTickOutput, WorkPanic,
 };
 use jiff::{SignedDuration, Timestamp};
+use opentelemetry::KeyValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +48,8 @@ use super::work::work;
 use crate::cluster::ClusterState;
 use crate::external_checks::CheckQuestions;
 use crate::metrics::signals::Signals;
+use crate::telemetry::SpanRecorder;
+use crate::telemetry::spans::{ActiveSpan, count};
 
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;
@@ -87,6 +90,8 @@ pub struct ScalingLoop {
     pub served: Option<ServedLoads>,
     /// Where scale-ins go, where it is said before which Pods go first.
     pub scale_ins: Option<ScaleIns>,
+    /// Starts a span for each tick.
+    pub recorder: SpanRecorder,
 }
 
 impl ScalingLoop {
@@ -177,7 +182,7 @@ impl ScalingLoop {
         if !view.synced {
             return (targets, ScalingTickOutput::default());
         }
-        let begun = clock::instant();
+        let (begun, span) = (clock::instant(), self.recorder.begin("tick"));
         let leads = self.leadership.is_leader(clock::instant());
         let settings = self.settings;
         let sample = self.samples.newest();
@@ -218,6 +223,7 @@ impl ScalingLoop {
             ticked
         });
         let (targets, mut ticked) = worked.await;
+        trace_tick(&span, &ticked, leads);
         self.want(&mut ticked);
         let ScalingTickOutput {
             bytes, quarantined, ..
@@ -295,6 +301,20 @@ impl ScalingLoop {
             targets.contested_by(&key, Some(manager));
         }
         targets
+    }
+}
+
+/// Describes a tick on its span.
+fn trace_tick(span: &ActiveSpan, ticked: &ScalingTickOutput, leads: bool) {
+    span.set(|| {
+        [
+            count("evenkeel.targets", ticked.shown.len()),
+            count("evenkeel.writes", ticked.writes.len()),
+            KeyValue::new("evenkeel.leader", leads),
+        ]
+    });
+    if !ticked.panics.is_empty() {
+        span.fail("Panic");
     }
 }
 

@@ -40,6 +40,7 @@ impl Writes {
             | Purpose::Portrait
             | Purpose::OverloadTaint
             | Purpose::OverloadEvent
+            | Purpose::ScoreLabel
             | Purpose::DeletionCost
             | Purpose::DeletionCostEvent
             | Purpose::Resize

@@ -4,10 +4,11 @@
 
 use std::borrow::Cow;
 
+use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
+use axum::response::Response;
 use axum::routing::get;
-use axum::{Json, Router};
 use evenkeel_objects::json;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
@@ -15,14 +16,16 @@ use evenkeel_placement::extender::explain::{explain, explain_among};
 use evenkeel_placement::extender::placement_rules;
 use serde::Deserialize;
 
+use super::json_answer::json_result;
 use super::query::parameters;
+use super::score_label_levels;
 use crate::api;
 use crate::api::explain::{DeletionCost, PodExplanation};
 use crate::server::ApiError;
 use crate::server::handlers::Handlers;
 
 /// The path of explanations, for decisions of `handlers`.
-pub fn explanations(handlers: &Handlers) -> Router {
+pub(super) fn explanations(handlers: &Handlers) -> Router {
     Router::new().route(
         api::EXPLAIN,
         get(past).post(what_if).with_state(handlers.clone()),
@@ -42,30 +45,40 @@ struct NodesQuery {
 }
 
 /// Explains a Pod that kube-scheduler has asked about.
-async fn past(
-    State(handlers): State<Handlers>,
-    uri: Uri,
-) -> Result<Json<PodExplanation>, ApiError> {
+async fn past(State(handlers): State<Handlers>, uri: Uri) -> Result<Response, ApiError> {
+    let query = parameters(&uri, "namespace=NAMESPACE&pod=NAME[&nodes=NAME,...]")?;
+    json_result(move || of_known_pod(&handlers, query)).await
+}
+
+fn of_known_pod(handlers: &Handlers, query: PodQuery) -> Result<PodExplanation, ApiError> {
     let PodQuery {
         namespace,
         pod,
         nodes,
-    } = parameters(&uri, "namespace=NAMESPACE&pod=NAME[&nodes=NAME,...]")?;
-    let record = handlers.decisions.get(&PodName::new(&namespace, &pod));
-    let record = record.ok_or_else(|| {
-        let message =
-            format!("kube-scheduler has not asked this replica about Pod {namespace}/{pod} lately");
-        ApiError::new(StatusCode::NOT_FOUND, "PodUnknown", message)
-    })?;
+    } = query;
     let Handlers {
         decisions, policy, ..
-    } = &handlers;
-    Ok(Json(PodExplanation {
+    } = handlers;
+    let record = decisions.get(&PodName::new(&namespace, &pod));
+    let record = record.ok_or_else(|| {
+        let hint = match policy.score_labels {
+            Some(_) => format!(
+                "; with score labels kube-scheduler does not ask Evenkeel: kubectl -n {namespace} get pod {pod} -o json \
+                 | evenkeel explain -f -"
+            ),
+            None => String::new(),
+        };
+        let message = format!(
+            "kube-scheduler has not asked this replica about Pod {namespace}/{pod} lately{hint}"
+        );
+        ApiError::new(StatusCode::NOT_FOUND, "PodUnknown", message)
+    })?;
+    Ok(PodExplanation {
         last_filter: decisions.last_filter(&record, policy),
         last_prioritize: decisions.last_prioritize(&record, policy),
         last_notice: record.notice.clone(),
-        ..judge(&handlers, &record.pod, nodes.as_deref())?
-    }))
+        ..judge(handlers, &record.pod, nodes.as_deref())?
+    })
 }
 
 /// Explains the Pod in the body, as if kube-scheduler asked about it now.
@@ -73,16 +86,19 @@ async fn what_if(
     State(handlers): State<Handlers>,
     uri: Uri,
     body: bytes::Bytes,
-) -> Result<Json<PodExplanation>, ApiError> {
+) -> Result<Response, ApiError> {
     let NodesQuery { nodes } = parameters(&uri, "[nodes=NAME,...]")?;
-    let mut pod = pod_in(&body).map_err(|why| {
-        let message = format!(
-            "the body: {why}; accepted: a Pod in JSON, as kubectl get pod -o json prints one"
-        );
-        ApiError::bad_request("malformed", message)
-    })?;
-    handlers.cluster.add_history(&mut pod);
-    Ok(Json(judge(&handlers, &pod, nodes.as_deref())?))
+    json_result(move || {
+        let mut pod = pod_in(&body).map_err(|why| {
+            let message = format!(
+                "the body: {why}; accepted: a Pod in JSON, as kubectl get pod -o json prints one"
+            );
+            ApiError::bad_request("malformed", message)
+        })?;
+        handlers.cluster.add_history(&mut pod);
+        judge(&handlers, &pod, nodes.as_deref())
+    })
+    .await
 }
 
 /// The Pod in a body, which may leave its kind out; the error says what else is in it.
@@ -123,6 +139,8 @@ fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExpla
             explain_among(pod, &call, names)
         }
     };
+    let names = now.nodes.iter().map(|node| node.name.as_str());
+    let score_labels = score_label_levels::explained(handlers, pod, &snapshot, names);
     Ok(PodExplanation {
         workload: cluster.workload(pod),
         last_filter: None,
@@ -136,6 +154,7 @@ fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExpla
                 cost: given.cost,
                 why: given.ground.explanation().into(),
             }),
+        score_labels,
         now,
     })
 }

@@ -12,20 +12,22 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_scaling::status::dashboard::ScalingStatus;
 use serde::Deserialize;
 
+use super::json_answer::json_answer;
 use super::query::parameters;
+use super::replay_board::ReplayBoard;
 use crate::api;
 use crate::api::history::ScalingHistory;
 use crate::api::scaling::TargetList;
 use crate::controller::scaling::StatusStore;
 use crate::controller::scaling::recent_history::{RecentHistory, RecentHistoryKey, STEP};
 use crate::server::ApiError;
-use crate::server::handlers::json_body;
 
-/// State that the scaling loop leaves behind at each tick.
+/// State that the scaling loop leaves behind at each tick, and the comparison of a replay.
 #[derive(Debug, Clone, Default)]
 pub struct DashboardScalingState {
     pub board: StatusStore,
     pub traces: RecentHistory,
+    pub replay: ReplayBoard,
 }
 
 impl DashboardScalingState {
@@ -40,32 +42,28 @@ impl DashboardScalingState {
 #[derive(Debug, Deserialize)]
 struct TargetsQuery {
     namespace: Option<String>,
+    name: Option<String>,
 }
 
 async fn targets(
     State(scaling): State<DashboardScalingState>,
     uri: Uri,
 ) -> Result<Response, ApiError> {
-    let query: TargetsQuery = parameters(&uri, "namespace=NAMESPACE")?;
+    let query: TargetsQuery = parameters(&uri, "[namespace=NAMESPACE][&name=NAME]")?;
     let statuses = scaling.board.targets();
-    // Ten thousand targets are some 10 MB of text.
-    let written = tokio::task::spawn_blocking(move || {
+    json_answer(move || {
+        let is = |wanted: &Option<String>, found: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == found)
+        };
         let wanted = |status: &&Arc<ScalingStatus>| {
-            let namespace = query.namespace.as_deref();
-            namespace.is_none_or(|namespace| *status.namespace == *namespace)
+            is(&query.namespace, &status.namespace) && is(&query.name, &status.object.name)
         };
         let targets = statuses.iter().filter(wanted);
-        let targets = targets.map(Arc::clone).collect();
-        serde_json::to_vec(&TargetList { targets })
-    });
-    match written.await {
-        Ok(Ok(body)) => Ok(json_body(body)),
-        _ => Err(ApiError::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "NotWritten",
-            "the targets could not be written",
-        )),
-    }
+        TargetList {
+            targets: targets.map(Arc::clone).collect(),
+        }
+    })
+    .await
 }
 
 #[derive(Debug, Deserialize)]

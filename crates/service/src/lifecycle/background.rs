@@ -84,6 +84,7 @@ pub(super) fn start(
         swish_net: config.swish_net.clone(),
         served: parts.scaling.served.clone(),
         scale_ins: parts.scaling.scale_ins.clone(),
+        recorder: parts.recorder.clone(),
     };
     lasting(tasks, "scaling loop", cancel, scaling.run(cancel.clone()));
     reloading(parts, queue, cancel, tasks);

@@ -295,6 +295,7 @@ mod tests {
                     caps_as_demand: false,
                     expects_metrics: true,
                     balances_scale_in: false,
+                    shape_policy: None,
                 }),
                 namespace: "evenkeel-system".to_owned(),
                 kinds: Vec::new(),

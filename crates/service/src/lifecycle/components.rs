@@ -10,7 +10,10 @@ use crate::cluster::ClusterState;
 use crate::config::Config;
 use crate::controller::scaling::{LatestScalingSample, RecentHistory, ServedLoads};
 use crate::controller::{OverloadWatch, Replica, ScaleIns, WriteSwitch};
+use crate::dashboard::ReplayBoard;
 use crate::server::{Readiness, handlers};
+use crate::span_export::SpanExporter;
+use crate::telemetry::{SpanMetrics, SpanRecorder};
 use crate::{cluster, controller, metrics, metrics_provider, server};
 
 /// The parts that must not end before the service does; the first failure ends it.
@@ -44,6 +47,9 @@ pub(super) struct Components {
     pub(super) instruments: Instruments,
     pub(super) scaling: ScalingComponents,
     pub(super) overload: OverloadWatch,
+    pub(super) replay: ReplayBoard,
+    /// Starts the spans of ticks; that of calls is in the handlers.
+    pub(super) recorder: SpanRecorder,
 }
 
 /// Parts of the scaling loop that others read or write too.
@@ -67,10 +73,15 @@ pub(super) struct Instruments {
     pub(super) tuning: controller::tuning::TuningMetrics,
     pub(super) configuration: reload::ConfigReloadMetrics,
     pub(super) provider: metrics_provider::SeriesProviderMetrics,
+    pub(super) spans: SpanMetrics,
 }
 
 impl Components {
-    pub(super) async fn new(config: Config, clock: Clock) -> anyhow::Result<Self> {
+    pub(super) async fn new(
+        config: Config,
+        clock: Clock,
+        replay: ReplayBoard,
+    ) -> anyhow::Result<Self> {
         let kubernetes = client::kubernetes(&config.connection).await?;
         let given = config.connection.namespace.clone();
         let replica = Replica {
@@ -80,6 +91,7 @@ impl Components {
         let cluster = ClusterState::with_clock(config.cluster.clone(), clock);
         let instruments = Instruments::default();
         let policy = std::sync::Arc::new(config.policy.clone());
+        let switch = WriteSwitch::new(config.writes);
         Ok(Self {
             client: client::connect(kubernetes)?,
             replica,
@@ -87,14 +99,16 @@ impl Components {
                 cluster.clone(),
                 policy,
                 instruments.handlers.clone(),
+                switch.clone(),
             ),
             overload: OverloadWatch::new(
                 config.overload.clone(),
                 config.policy.max_age,
                 cluster.now(),
             ),
+            replay,
             cluster,
-            switch: WriteSwitch::new(config.writes),
+            switch,
             readiness: Readiness::default(),
             instruments,
             scaling: ScalingComponents {
@@ -103,7 +117,29 @@ impl Components {
                 served: config.server.external_metrics.then(ServedLoads::default),
                 scale_ins: config.cluster.balances_scale_in.then(ScaleIns::default),
             },
+            recorder: SpanRecorder::default(),
             config,
         })
+    }
+
+    /// Records spans from now on, if there is a collector for them, and exports them until `cancel`.
+    pub(super) fn record_spans(&mut self, cancel: &CancellationToken, tasks: &mut Tasks) {
+        let Some(settings) = &self.config.tracing else {
+            return;
+        };
+        let Replica {
+            namespace,
+            identity,
+        } = &self.replica;
+        let metrics = &self.instruments.spans;
+        let (recorder, exporter) = SpanExporter::new(settings, identity, namespace, metrics);
+        self.handlers = self.handlers.clone().with_spans(recorder.clone());
+        self.recorder = recorder;
+        lasting(
+            tasks,
+            "export of spans",
+            cancel,
+            exporter.run(cancel.clone()),
+        );
     }
 }

@@ -37,6 +37,7 @@ pub(super) fn metrics_page(parts: &Components) -> MetricsPage {
         tuning,
         configuration,
         provider,
+        spans,
     } = &parts.instruments;
     server.register(&mut registry);
     handlers.register(&mut registry);
@@ -47,6 +48,7 @@ pub(super) fn metrics_page(parts: &Components) -> MetricsPage {
     tuning.register(&mut registry);
     configuration.register(&mut registry);
     provider.register(&mut registry);
+    spans.register(&mut registry);
     MetricsPage::new(Arc::new(registry))
 }
 
@@ -113,7 +115,7 @@ fn spawn(listener: Listener, router: Router, drain: &Drain, tasks: &mut Tasks) {
     });
 }
 
-/// Serves explanations, scaling targets and metrics on loopback, where the right to forward a port
+/// Serves the dashboard and metrics on loopback, where the right to forward a port
 /// is the right to read.
 pub(super) fn dashboard(
     parts: &Components,
@@ -126,11 +128,10 @@ pub(super) fn dashboard(
     let scaling = dashboard::DashboardScalingState {
         board: parts.instruments.scaling.board().clone(),
         traces: parts.scaling.traces.clone(),
+        replay: parts.replay.clone(),
     };
-    let router = dashboard::explanations(&parts.handlers)
-        .merge(scaling.routes())
-        .merge(page.clone().into_router(ScrapeAccess::Everybody))
-        .merge(dashboard::index());
+    let router = dashboard::routes(&parts.handlers, &scaling, parts.client.clone())
+        .merge(page.clone().into_router(ScrapeAccess::Everybody));
     let router = dashboard::Hosts::new(&parts.config.server.dashboard_hosts).guard(router);
     spawn(listener, router, drain, tasks);
     Ok(())

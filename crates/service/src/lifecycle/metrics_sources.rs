@@ -188,6 +188,7 @@ mod tests {
             caps_as_demand: false,
             expects_metrics: true,
             balances_scale_in: false,
+            shape_policy: None,
         });
         let internal = |address: &str| json!({"type": "InternalIP", "address": address});
         for (name, addresses, port) in [

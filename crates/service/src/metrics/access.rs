@@ -1,4 +1,4 @@
-//! The servers that the service trusts when it asks for measurements, and its credentials. Tokens,
+//! The servers that the service trusts when it asks for measurements or exports spans, and its credentials. Tokens,
 //! passwords, certificates and authorities are in files, read anew for each request, because
 //! kubelet renews them in place. Their content is never part of an error or of the shown
 //! configuration.
@@ -43,7 +43,7 @@ pub struct IdentityFiles {
 }
 
 /// The HTTP client of one [`EndpointAccess`], built again when a file of its TLS changes.
-pub(super) struct AccessClient {
+pub(crate) struct AccessClient {
     access: EndpointAccess,
     built: Mutex<Option<CachedHttpClient>>,
 }
@@ -62,7 +62,7 @@ struct CachedHttpClient {
 }
 
 impl AccessClient {
-    pub(super) fn new(access: EndpointAccess) -> Self {
+    pub(crate) fn new(access: EndpointAccess) -> Self {
         Self {
             access,
             built: Mutex::new(None),
@@ -73,7 +73,7 @@ impl AccessClient {
     ///
     /// # Errors
     /// A file cannot be read, or holds nothing that can be used.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         &self,
         uri: &http::Uri,
     ) -> Result<(http::PooledHttpClient, Option<HeaderValue>), MetricsError> {

@@ -67,7 +67,7 @@ impl MetricsSourceSettings {
         }
     }
 
-    /// What a user checks if nodes have no fresh measurement.
+    /// Advice for a user whose nodes have no fresh measurement.
     pub fn advice(&self) -> String {
         match self {
             Self::Prometheus(prometheus) => format!(

@@ -23,6 +23,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::budget::{BodyBudget, BodyReservation, overloaded};
 use super::error::ApiError;
 use super::path_limits::{Arrival, LoadShedDecision, PathLimits};
+use crate::telemetry::spans::ActiveSpan;
 
 /// Bytes of an unwanted body that are read before its connection is given up.
 const DISCARDED: u64 = 1024 * 1024;
@@ -36,6 +37,8 @@ pub struct BufferedRequest {
     pub body: Bytes,
     pub load: LoadShedDecision,
     pub started: Instant,
+    /// The span of the call.
+    pub(crate) span: ActiveSpan,
     _turn: Arc<Option<OwnedSemaphorePermit>>,
 }
 
@@ -75,6 +78,7 @@ impl BufferedRequest {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return Err(ApiError::new(status, "NotARoute", message));
         };
+        let span = request.extensions().get().cloned().unwrap_or_default();
         if !is_of(request.headers(), media_type) {
             let reason = if media_type == "application/json" {
                 "NotJson"
@@ -95,6 +99,7 @@ impl BufferedRequest {
             body,
             load,
             started,
+            span,
             _turn: Arc::new(turn),
         })
     }

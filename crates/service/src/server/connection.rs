@@ -137,6 +137,11 @@ impl ConnectionContext {
     }
 }
 
+/// Marks an answer that goes on for as long as its client wants, such as a stream of events. It is
+/// not late while its client takes what there is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LastingAnswer;
+
 struct ConnectionLifetime {
     protocol: Protocol,
     settings: ListenerSettings,
@@ -237,9 +242,80 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
-            in_flight.answered();
+            if response
+                .extensions_mut()
+                .remove::<LastingAnswer>()
+                .is_none()
+            {
+                in_flight.answered();
+            }
             let charge = response.extensions_mut().remove::<Charge>();
             Ok(response.map(|body| TrackedBody::new(body, (in_flight, charge))))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::super::connection_limiter::ConnectionLimiter;
+    use super::super::drain::Drain;
+    use super::super::settings::DrainSettings;
+    use super::*;
+
+    /// An answer with a line a second for ever.
+    fn ticking(lasts: bool) -> Response<Body> {
+        let lines = futures::stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Some((Ok::<_, Infallible>("tick\n"), ()))
+        });
+        let mut response = Response::new(Body::from_stream(lines));
+        if lasts {
+            response.extensions_mut().insert(LastingAnswer);
+        }
+        response
+    }
+
+    /// The end of a connection with such an answer within five minutes.
+    async fn end(lasts: bool, client_reads: bool) -> Option<CloseReason> {
+        let drain = Drain::new(DrainSettings {
+            delay: Duration::ZERO,
+            timeout: Duration::ZERO,
+        });
+        let settings = ListenerSettings::new("test");
+        let address = IpAddr::from([127, 0, 0, 1]);
+        let slot = Arc::new(ConnectionLimiter::new(settings.connections).admit(address));
+        let context = ConnectionContext {
+            router: Router::new().route("/", get(async move || ticking(lasts))),
+            peer: None,
+            address: PeerAddress(address),
+            settings,
+            shutdown: drain.observer(),
+        };
+        let (mut client, stream) = tokio::io::duplex(256);
+        let head = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        client.write_all(head).await.unwrap();
+        let reading = async {
+            let mut buffer = [0; 256];
+            while client_reads && client.read(&mut buffer).await.unwrap() > 0 {}
+            std::future::pending::<()>().await;
+        };
+        let served = context.run(stream, Protocol::Http1, &slot);
+        tokio::select! {
+            reason = served => Some(reason),
+            () = reading => None,
+            () = tokio::time::sleep(Duration::from_mins(5)) => None,
+        }
+    }
+
+    /// The harm: a stream of events ended after ten seconds, because its answer was never complete.
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_lasts_is_late_only_if_its_client_does_not_read() {
+        assert_eq!(end(true, true).await, None);
+        assert_eq!(end(true, false).await, Some(CloseReason::SlowReader));
+        assert_eq!(end(false, true).await, Some(CloseReason::SlowReader));
     }
 }

@@ -32,6 +32,10 @@ enum ConnectionPersistence {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CloseConnection;
 
+/// Names the reason of an error on its answer, for the span.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ErrorReason(pub(super) &'static str);
+
 #[derive(Serialize)]
 struct ErrorResponseBody<'a> {
     error: &'a str,
@@ -86,6 +90,7 @@ impl IntoResponse for ApiError {
             reason,
         });
         let mut response = (status, body).into_response();
+        response.extensions_mut().insert(ErrorReason(reason));
         if connection == ConnectionPersistence::Closes {
             response.extensions_mut().insert(CloseConnection);
         }

@@ -10,9 +10,11 @@ mod fail_open;
 mod metrics;
 mod recent_decisions;
 mod routes;
+mod spans;
 mod state;
 
 pub(crate) use answer::json_body;
 pub use metrics::HandlerMetrics;
+pub(crate) use recent_decisions::KEPT as PLACEMENTS_KEPT;
 pub use routes::Settings;
 pub use state::Handlers;

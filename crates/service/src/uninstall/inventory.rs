@@ -98,6 +98,9 @@ pub struct ModifiedObject {
     pub shut_gate: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<String>,
+    /// The labels of a node with its scores.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub score_labels: Vec<String>,
     /// The outcome, once it was to be taken away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<UninstallOutcome>,
@@ -122,6 +125,7 @@ impl ModifiedObject {
             label: None,
             shut_gate: None,
             taints: Vec::new(),
+            score_labels: Vec::new(),
             outcome: None,
         }
     }

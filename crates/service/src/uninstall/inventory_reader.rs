@@ -83,8 +83,8 @@ pub async fn marks(
 }
 
 /// The abandoned objects in the cluster behind `client`. Bounds count if their holder has been gone
-/// for so long that its writer is gone too. Without a leader for as long, so do tainted nodes, and,
-/// where configured, Pods with deletion costs or other resources. Where Pods are taken out of
+/// for so long that its writer is gone too. Without a leader, so do nodes with score labels after ten
+/// minutes, and, after an hour, tainted nodes, and, where configured, Pods with deletion costs or other resources. Where Pods are taken out of
 /// traffic, so do Pods with a gate that no replica opens.
 pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Timestamp) -> Inventory {
     let mut found = Inventory::default();
@@ -93,7 +93,7 @@ pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Times
         marked(client, kind, look, &mut found).await;
     }
     let is_abandoned = extent == Extent::Abandoned;
-    if is_abandoned {
+    if is_abandoned || extent == Extent::Leaderless {
         marked(client, Kind::Node, look, &mut found).await;
     }
     if on_pods.states || (is_abandoned && on_pods.leaves_anything()) {
@@ -226,6 +226,7 @@ fn note(kind: Kind, of: &ShallowObject, look: InventoryQuery, found: &mut Invent
         label: traces.label,
         shut_gate: traces.shut.map(|_| ONLINE),
         taints: traces.taints,
+        score_labels: traces.score_labels,
         outcome: None,
     });
 }

@@ -15,6 +15,8 @@ use crate::uninstall_plan::installation::{LEASE, LEASE_LABELLED};
 
 /// A Lease without a renewal for so long has no leader: all replicas renew within seconds.
 const ABANDONED: SignedDuration = SignedDuration::from_hours(1);
+/// Without a renewal for so long, score labels are outdated and are removed.
+const LEADERLESS: SignedDuration = SignedDuration::from_mins(10);
 /// The longest wait for a renewal, whatever the Lease says.
 const MOST: Duration = Duration::from_mins(1);
 
@@ -66,8 +68,8 @@ impl Election {
         Ok(changed.and_then(|record| record.holder))
     }
 
-    /// The extent of the abandoned traces. If no Lease has been renewed for an hour, it includes
-    /// what only a leader removes. A living leader is known by its renewals, whatever its clock
+    /// The extent of the abandoned traces. If no Lease has been renewed for ten minutes, it includes
+    /// score labels, and after an hour all that only a leader removes. A living leader is known by its renewals, whatever its clock
     /// says.
     ///
     /// # Errors
@@ -85,12 +87,15 @@ impl Election {
             let now = living.renewed.map_or(now, |renewed| now.min(renewed));
             return Ok(Judgement { now, ..lapsed });
         }
-        let mut all = found.iter();
-        let is_abandoned =
-            !found.is_empty() && all.all(|(_, record)| record.is_abandoned(ABANDONED, now));
+        let has_ended = |since| {
+            let mut all = found.iter();
+            !found.is_empty() && all.all(|(_, record)| record.is_abandoned(since, now))
+        };
         Ok(Judgement {
-            extent: if is_abandoned {
+            extent: if has_ended(ABANDONED) {
                 Extent::Abandoned
+            } else if has_ended(LEADERLESS) {
+                Extent::Leaderless
             } else {
                 Extent::Lapsed
             },

@@ -156,21 +156,38 @@ impl Launch<'_> {
         manager
     }
 
+    /// The cluster's own scheduler; it adds client and leader election.
     pub(crate) async fn scheduler(&self, mut configuration: Value) -> Process {
-        // With --config, --kubeconfig is not read.
-        let kubeconfig = &mut configuration["clientConnection"]["kubeconfig"];
-        *kubeconfig = json!(self.path("scheduler.kubeconfig"));
         configuration["leaderElection"] = json!({"leaderElect": false});
-        let path = self.path("scheduler.config");
+        let kubeconfig = self.folder.join("scheduler.kubeconfig");
+        self.any_scheduler(
+            "scheduler",
+            self.ports.scheduler,
+            &kubeconfig,
+            configuration,
+        )
+        .await
+    }
+
+    /// A scheduler whose files have this name, with the credentials of a kubeconfig.
+    pub(crate) async fn any_scheduler(
+        &self,
+        name: &str,
+        port: u16,
+        kubeconfig: &Path,
+        mut configuration: Value,
+    ) -> Process {
+        // With --config, --kubeconfig is not read.
+        configuration["clientConnection"]["kubeconfig"] = json!(kubeconfig);
+        let path = self.path(&format!("{name}.config"));
         pki::write_json(Path::new(&path), &configuration);
-        let port = self.ports.scheduler;
         let mut scheduler = self.spawn(
             "kube-scheduler",
             &[
                 format!("--config={path}"),
                 "--bind-address=127.0.0.1".to_owned(),
                 format!("--secure-port={port}"),
-                format!("--cert-dir={}", self.path("scheduler-certs")),
+                format!("--cert-dir={}", self.path(&format!("{name}-certs"))),
                 "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics".to_owned(),
             ],
         );

@@ -21,6 +21,7 @@ use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::{DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::discovery::{Scope, pinned_kind};
 use kube::{Api, Client, ResourceExt as _};
+use serde_json::json;
 use tracing::warn;
 
 use super::addresses::LoopbackAddresses;
@@ -185,26 +186,48 @@ async fn further(client: &Client, objects: &[DynamicObject]) -> Result<(), Start
     Ok(())
 }
 
-/// Creates each workload when it arrives.
+/// Creates each workload when it arrives, and changes the counts of those that nothing scales.
 pub(super) async fn workloads(
     client: Client,
     scenario: Scenario,
     machines: Machines,
     timeline: Timeline,
 ) {
-    let mut workloads: Vec<&ScenarioWorkload> = scenario.workloads.iter().collect();
-    workloads.sort_by_key(|workload| workload.arrival);
-    for workload in workloads {
-        timeline.wait_until(workload.arrival).await;
+    let mut steps: Vec<(SignedDuration, &ScenarioWorkload, Option<u32>)> = Vec::new();
+    for workload in &scenario.workloads {
+        steps.push((workload.arrival, workload, None));
+        let changes = workload.changes.iter();
+        steps.extend(changes.map(|(at, count)| (*at, workload, Some(*count))));
+    }
+    steps.sort_by_key(|(at, _, _)| *at);
+    for (at, workload, change) in steps {
+        timeline.wait_until(at).await;
         let ScenarioWorkload {
             namespace, name, ..
         } = workload;
-        machines.want(namespace, name, workload.replicas, workload.arrival);
+        machines.want(namespace, name, change.unwrap_or(workload.replicas), at);
+        let take = async || match change {
+            None => create(&client, workload).await,
+            Some(count) => set_count(&client, workload, count).await,
+        };
         // A restart of the API server may fall on the moment.
-        while let Err(error) = create(&client, workload).await {
-            warn!(%error, workload = workload.name, "a workload could not be created");
+        while let Err(error) = take().await {
+            warn!(%error, workload = workload.name, "a workload could not be created or scaled");
             tokio::time::sleep(LEAST).await;
         }
+    }
+}
+
+async fn set_count(client: &Client, workload: &ScenarioWorkload, count: u32) -> kube::Result<()> {
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &workload.namespace);
+    let count = Patch::Merge(json!({"spec": {"replicas": count}}));
+    let scaled = deployments
+        .patch(&workload.name, &PatchParams::default(), &count)
+        .await;
+    match scaled {
+        // A user of the run deleted it.
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        scaled => scaled.map(|_| ()),
     }
 }
 

@@ -39,8 +39,6 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas) {
     let last = canvas.height() - 1;
     row(canvas, last - 1, faults(model));
     let mut parts = counted(model);
-    let dashboard = format!("dashboard http://{}", model.started.dashboard);
-    parts.push(FooterPart::right(dashboard, 2));
     parts.push(FooterPart::right("q ends".to_owned(), 0));
     row(canvas, last, parts);
 }

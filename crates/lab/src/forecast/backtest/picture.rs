@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::model_runs::{BacktestForecast, BacktestForecastLine, TestedLoad, TestedModel};
 use crate::forecast::chart;
-use crate::forecast::chart::{BandPoint, ChartFigure, ChartMark, Colour, Panel, Shape, Stroke};
+use crate::forecast::chart::{BandPoint, ChartFigure, ChartMark, Colour, MarkShape, Panel, Stroke};
 use crate::forecast::load_trace::LoadTrace;
 
 /// As many panels can be read one above the other.
@@ -65,7 +65,7 @@ fn panel(
             at,
             value: value(index),
         });
-        Shape::Line(points.collect(), Stroke::Solid)
+        MarkShape::Line(points.collect(), Stroke::Solid)
     };
     let band = times().map(|(index, at)| {
         let interval = told(index).map(|BacktestForecast { interval80, .. }| interval80);
@@ -85,7 +85,7 @@ fn panel(
         share: 1.0,
         whole: false,
         marks: vec![
-            mark("80% interval", Colour::Sky, Shape::Band(band.collect())),
+            mark("80% interval", Colour::Sky, MarkShape::Band(band.collect())),
             mark("load", Colour::Ink, line(&|index| Some(values[index]))),
             mark(
                 "forecast",

@@ -178,16 +178,19 @@ pub(super) fn times(from: Timestamp, to: Timestamp, zone: &TimeZone) -> Vec<Time
 
 fn of_day(midnight: Timestamp, end: Timestamp, step: i64, zone: &TimeZone) -> Vec<TimeTick> {
     let format = if step < MINUTE { "%H:%M:%S" } else { "%H:%M" };
+    let step = SignedDuration::from_secs(step);
+    // A day of 25 hours would end with a tick right before the next midnight.
+    let has_room = |at: &Timestamp| at.checked_add(step).is_ok_and(|next| next <= end);
     let mut ticks = Vec::new();
     let mut at = midnight;
-    while at < end {
+    loop {
         let local = at.to_zoned(zone.clone());
         let date = (at == midnight).then(|| local.strftime("%-d %b %Y").to_string());
         let label = local.strftime(format).to_string();
         ticks.push(TimeTick { at, label, date });
-        match at.checked_add(SignedDuration::from_secs(step)) {
-            Ok(next) => at = next,
-            Err(_) => break,
+        match at.checked_add(step).ok().filter(has_room) {
+            Some(next) => at = next,
+            None => break,
         }
     }
     ticks
@@ -250,6 +253,12 @@ mod tests {
     #[test]
     fn a_day_of_another_length_has_its_ticks_at_the_clocks_hours() {
         // The clocks go forward at 02:00.
+        let autumn = labels("2026-10-23T22:00:00Z", 84, "Europe/Berlin");
+        assert!(autumn.len() > 6, "{autumn:?}");
+        assert!(
+            !autumn.iter().any(|tick| tick.starts_with("23:00")),
+            "{autumn:?}"
+        );
         let ticks = labels("2026-03-28T23:00:00Z", 11, "Europe/Berlin");
         assert_eq!(ticks[..4], ["00:00 29 Mar 2026", "01:00", "03:00", "04:00"]);
     }

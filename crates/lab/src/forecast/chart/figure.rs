@@ -34,7 +34,7 @@ pub(crate) struct Panel {
 pub(crate) struct ChartMark {
     pub name: String,
     pub colour: Colour,
-    pub shape: Shape,
+    pub shape: MarkShape,
 }
 
 /// A value at a time; `None` leaves a hole in the line.
@@ -53,7 +53,7 @@ pub(crate) struct BandPoint {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Shape {
+pub(crate) enum MarkShape {
     /// Straight from point to point.
     Line(Vec<ChartPoint>, Stroke),
     /// Each value holds until the next point.

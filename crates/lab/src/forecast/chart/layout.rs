@@ -1,7 +1,7 @@
 //! Places on the page: title, notes, panels with legends, and one time axis below them.
 
 use super::axis::{self, TimeTick, ValueAxis};
-use super::figure::{ChartFigure, ChartMark, Panel, Shape};
+use super::figure::{ChartFigure, ChartMark, MarkShape, Panel};
 use super::marks::{self, ChartScale, seconds};
 use super::panel_head::{Head, LegendEntry};
 use super::style::{self, AXIS, GRID, Heading, RIGHT, TIME, WIDTH};
@@ -89,7 +89,7 @@ fn placed(
 fn head(panel: &Panel, left: f64) -> Head {
     let entry = |mark: &ChartMark| LegendEntry {
         name: mark.name.clone(),
-        is_area: matches!(mark.shape, Shape::Band(_)),
+        is_area: matches!(mark.shape, MarkShape::Band(_)),
         attributes: marks::attributes(mark),
     };
     Head::new(&panel.title, panel.marks.iter().map(entry).collect(), left)
@@ -109,11 +109,11 @@ fn scale(figure: &ChartFigure, corner: PagePosition, height: f64, top: f64) -> C
 /// Largest value that a panel shows.
 fn highest(panel: &Panel) -> f64 {
     let values = panel.marks.iter().flat_map(|mark| match &mark.shape {
-        Shape::Line(points, _) | Shape::Steps(points, _) => {
+        MarkShape::Line(points, _) | MarkShape::Steps(points, _) => {
             let values = points.iter().filter_map(|point| point.value);
             values.collect::<Vec<f64>>()
         }
-        Shape::Band(points) => points.iter().filter_map(|point| point.upper).collect(),
+        MarkShape::Band(points) => points.iter().filter_map(|point| point.upper).collect(),
     });
     values.filter(|value| value.is_finite()).fold(0.0, f64::max)
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::figure::{BandPoint, ChartMark, ChartPoint, Colour, Shape, Stroke};
+use super::figure::{BandPoint, ChartMark, ChartPoint, Colour, MarkShape, Stroke};
 use super::svg::PagePosition;
 
 /// Columns that a pixel is divided into when points are thinned.
@@ -83,12 +83,12 @@ fn keep(column: &mut Vec<PagePosition>, kept: &mut Vec<PagePosition>) {
     column.clear();
 }
 
-pub(super) fn path(shape: &Shape, scale: &ChartScale) -> String {
+pub(super) fn path(shape: &MarkShape, scale: &ChartScale) -> String {
     let lines = |points: &[ChartPoint]| scale.runs(points).iter().map(|run| along(run)).collect();
     match shape {
-        Shape::Line(points, _) => lines(points),
-        Shape::Steps(points, _) => lines(&steps(points)),
-        Shape::Band(points) => band(points, scale),
+        MarkShape::Line(points, _) => lines(points),
+        MarkShape::Steps(points, _) => lines(&steps(points)),
+        MarkShape::Band(points) => band(points, scale),
     }
 }
 
@@ -139,8 +139,8 @@ pub(super) fn along(places: &[PagePosition]) -> String {
 /// Attributes of a mark's path: a line of its dashes, or an area.
 pub(super) fn attributes(mark: &ChartMark) -> String {
     match mark.shape {
-        Shape::Line(_, stroke) | Shape::Steps(_, stroke) => line(mark.colour, stroke),
-        Shape::Band(_) => {
+        MarkShape::Line(_, stroke) | MarkShape::Steps(_, stroke) => line(mark.colour, stroke),
+        MarkShape::Band(_) => {
             let colour = mark.colour.hex();
             format!("fill=\"{colour}\" fill-opacity=\"0.35\" stroke=\"none\"")
         }

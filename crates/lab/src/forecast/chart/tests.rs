@@ -43,12 +43,12 @@ fn figure(points: Vec<ChartPoint>) -> ChartFigure {
                     ChartMark {
                         name: "80 %".to_owned(),
                         colour: Colour::Sky,
-                        shape: Shape::Band(vec![band(0, 2.0), band(60, 3.0)]),
+                        shape: MarkShape::Band(vec![band(0, 2.0), band(60, 3.0)]),
                     },
                     ChartMark {
                         name: "load".to_owned(),
                         colour: Colour::Ink,
-                        shape: Shape::Line(points.clone(), Stroke::Solid),
+                        shape: MarkShape::Line(points.clone(), Stroke::Solid),
                     },
                 ],
             },
@@ -59,7 +59,7 @@ fn figure(points: Vec<ChartPoint>) -> ChartFigure {
                 marks: vec![ChartMark {
                     name: "plain HPA".to_owned(),
                     colour: Colour::Vermilion,
-                    shape: Shape::Steps(points, Stroke::Dashed),
+                    shape: MarkShape::Steps(points, Stroke::Dashed),
                 }],
             },
         ],

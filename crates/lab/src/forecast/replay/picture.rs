@@ -8,8 +8,8 @@ use super::report::{PolicyCost, Replay, ReplayPolicyTick, ReplayedSeries};
 use super::table::terms;
 use crate::forecast::chart;
 use crate::forecast::chart::{
-    Chart, ChartFigure, ChartMark, Colour, LabelSide, Panel, Scatter, ScatterLine, ScatterPoint,
-    Shape, Stroke,
+    Chart, ChartFigure, ChartMark, Colour, LabelSide, MarkShape, Panel, Scatter, ScatterLine,
+    ScatterPoint, Stroke,
 };
 
 /// The charts of all series as one SVG; times by the clock of `zone`.
@@ -129,7 +129,7 @@ pub(crate) fn timeline(
                 marks: vec![ChartMark {
                     name: "load".to_owned(),
                     colour: Colour::Ink,
-                    shape: Shape::Line(load, Stroke::Solid),
+                    shape: MarkShape::Line(load, Stroke::Solid),
                 }],
             },
             replicas(plain, floors)?,
@@ -151,18 +151,18 @@ fn replicas(plain: &PolicyCost, floors: Option<&PolicyCost>) -> Option<Panel> {
         marks.push(mark(
             format!("floor at risk {risk}"),
             Colour::Green,
-            Shape::Steps(floor, Stroke::Dotted),
+            MarkShape::Steps(floor, Stroke::Dotted),
         ));
         marks.push(mark(
             format!("with floors at {risk}"),
             Colour::Blue,
-            Shape::Steps(shown(floors, count)?, Stroke::Solid),
+            MarkShape::Steps(shown(floors, count)?, Stroke::Solid),
         ));
     }
     marks.push(mark(
         format!("plain HPA at {}", plain.label()),
         Colour::Vermilion,
-        Shape::Steps(shown(plain, count)?, Stroke::Dashed),
+        MarkShape::Steps(shown(plain, count)?, Stroke::Dashed),
     ));
     Some(Panel {
         title: "Replicas".to_owned(),

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use super::report::{TuneCompareReport, TuneContainerReport};
 use crate::forecast::chart;
 use crate::forecast::chart::{
-    Chart, ChartFigure, ChartMark, ChartPoint, Colour, Panel, Shape, Stroke,
+    Chart, ChartFigure, ChartMark, ChartPoint, Colour, MarkShape, Panel, Stroke,
 };
 
 /// The chart as SVG: the first container, and the first of the other resource.
@@ -47,7 +47,7 @@ fn figure(entry: &TuneContainerReport) -> ChartFigure {
             ChartMark {
                 name: format!("limit: {}", row.policy),
                 colour,
-                shape: Shape::Steps(points(&row.as_it_is.limits), stroke),
+                shape: MarkShape::Steps(points(&row.as_it_is.limits), stroke),
             }
         })
         .collect();
@@ -59,7 +59,7 @@ fn figure(entry: &TuneContainerReport) -> ChartFigure {
     marks.push(ChartMark {
         name: "wanted".to_owned(),
         colour: Colour::Ink,
-        shape: Shape::Line(used, Stroke::Solid),
+        shape: MarkShape::Line(used, Stroke::Solid),
     });
     ChartFigure {
         title: format!("{}: what is needed, and what is allowed", entry.name),

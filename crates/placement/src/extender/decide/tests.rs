@@ -33,6 +33,7 @@ pub(in crate::extender) fn policy() -> SchedulingPolicy {
         caps_as_demand: false,
         default_capacity: Resources::default(),
         scheduler_name: None,
+        score_labels: None,
         max_age: SignedDuration::from_mins(3),
     }
 }
@@ -70,6 +71,7 @@ fn snapshot_of(table: &NodeTable) -> Snapshot {
         expects_metrics: true,
         synced: true,
         second_scheduler: None,
+        labelled_shapes: Arc::default(),
     }
 }
 

@@ -286,3 +286,84 @@ fn a_pod_that_the_watch_never_shows_is_forgotten() {
     table.advance(at(100_000));
     assert!(table.notice("2", "a", at(100_000)), "it may wait for long");
 }
+
+/// A Pod of the group `gang`.
+fn of_gang(pod: &Pod) -> BoundPod<'_> {
+    BoundPod {
+        group: Some("gang"),
+        ..pod.facts()
+    }
+}
+
+/// kube-scheduler tries a group on one set of nodes after another, and keeps at most one trial.
+#[test]
+fn trials_of_a_group_leave_no_phantom() {
+    let mut table = table();
+    let pods: Vec<Pod> = (0..100)
+        .map(|index| waiting(&format!("p{index}"), None, 1 + index))
+        .collect();
+    let total: u64 = (1..=100).sum();
+    // `refused` Pods at the head of the group get no node.
+    let trial = |table: &mut NodeTable, node: &str, refused: usize, second: i64| {
+        for (index, pod) in pods.iter().enumerate() {
+            table.ask_first(&index.to_string(), &of_gang(pod), at(second));
+            if index == 0 {
+                let loads = ["a", "b"].map(|node| load(table, node));
+                assert_eq!(loads, [0, 0], "the trial before is dropped as a whole");
+            }
+            if index >= refused {
+                // kube-scheduler asks again for scores.
+                table.ask(&index.to_string(), &of_gang(pod), at(second));
+                let near = near(table, &[if node == "a" { "b" } else { "a" }]);
+                table.place(&index.to_string(), node, near, at(second));
+            }
+        }
+    };
+    trial(&mut table, "a", 2, 0);
+    let placed = total - 1 - 2;
+    assert_eq!((load(&table, "a"), possible(&table, "b")), (placed, placed));
+    trial(&mut table, "b", 0, 1);
+    assert_eq!((load(&table, "a"), load(&table, "b")), (0, total));
+    assert_eq!((possible(&table, "a"), possible(&table, "b")), (total, 0));
+    // The second trial is kept.
+    for index in 0..pods.len() {
+        assert!(table.notice(&index.to_string(), "b", at(1)));
+    }
+    assert_eq!((load(&table, "a"), load(&table, "b")), (0, total));
+    assert!(!table.nodes().is_in_doubt());
+    for (index, pod) in pods.iter().enumerate() {
+        let bound = BoundPod {
+            node: Some("b"),
+            ..pod.facts()
+        };
+        table.apply_pod(&index.to_string(), &bound, at(2));
+    }
+    assert_eq!((load(&table, "a"), load(&table, "b")), (0, total));
+}
+
+/// Others keep their guesses, and volumes that are still to be made keep none of a group.
+#[test]
+fn an_abandoned_group_is_gone_soon_after_the_last_question() {
+    let mut table = table();
+    table.wait("told", &waiting("told", None, 0).facts(), at(0));
+    assert!(table.notice("told", "a", at(0)), "notices have been coming");
+    let pods = ["p", "q"].map(|name| waiting(name, None, 10));
+    let claiming = |pod| BoundPod {
+        provisions: true,
+        ..of_gang(pod)
+    };
+    for (uid, (pod, second)) in pods.iter().zip([0, 8]).enumerate() {
+        table.ask_first(&uid.to_string(), &claiming(pod), at(second));
+        table.place(&uid.to_string(), "a", NearTies::default(), at(second));
+        table.advance(at(second));
+    }
+    table.advance(at(17));
+    assert_eq!(load(&table, "a"), 20, "the first one waits for the last");
+    let other = waiting("other", None, 5);
+    table.ask_first("2", &other.facts(), at(17));
+    table.place("2", "a", NearTies::default(), at(17));
+    table.advance(at(18));
+    assert_eq!(load(&table, "a"), 5, "the group was abandoned");
+    table.ask_first("0", &claiming(&pods[0]), at(18));
+    assert_eq!(load(&table, "a"), 5);
+}

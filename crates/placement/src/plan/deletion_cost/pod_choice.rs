@@ -11,7 +11,6 @@ use evenkeel_units::{Amount, Resources};
 use super::constraints::{MOST_CONSTRAINTS, NamespacePods, NodeLabels, constraints};
 use crate::deletion_cost::{DeletionCandidate, Removal};
 use crate::extender::placement_rules::headroom_for;
-use crate::extender::profile_threshold;
 use crate::node_table::{NodeSet, median};
 use crate::profile::Weights;
 use crate::removable_pod::{Cost, RemovablePod};
@@ -156,7 +155,7 @@ fn weights<'a>(
     let choice = policy.profiles.choose(pod.profile.as_deref(), || {
         let free = median(loads).free();
         let usage = (situation.usage)(&pod.uid);
-        profile::classify(&usage, &free, profile_threshold(namespace, policy))
+        profile::classify(&usage, &free, policy.profile_threshold_in(namespace))
     });
     choice.weights
 }

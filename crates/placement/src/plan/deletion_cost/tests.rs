@@ -60,6 +60,7 @@ fn policy() -> SchedulingPolicy {
         caps_as_demand: false,
         default_capacity: Resources::default(),
         scheduler_name: None,
+        score_labels: None,
         max_age: evenkeel_units::max_age::DEFAULT,
     }
 }

@@ -17,7 +17,7 @@ pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
         .map(|node| affinity::preferred(pod, node))
         .collect();
     let taints = normalised(taints, true);
-    let affinities = normalised(affinities, false);
+    let affinities = affinity_points(affinities);
     let own = taints.into_iter().zip(affinities);
     nodes
         .iter()
@@ -27,9 +27,15 @@ pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
             least_allocated(&asked, &node.scored, &node.allocatable)
                 + balanced_allocation(&pod.requests, &node.requested, &node.allocatable)
                 + TAINT_WEIGHT * taint
-                + AFFINITY_WEIGHT * affinity
+                + affinity
         })
         .collect()
+}
+
+/// NodeAffinity's part of the sums, by the sums of weights of met preferences.
+pub fn affinity_points(weights: Vec<i64>) -> Vec<i64> {
+    let scores = normalised(weights, false).into_iter();
+    scores.map(|score| AFFINITY_WEIGHT * score).collect()
 }
 
 /// Position of a node with the highest score; `choice` in [0, 1) breaks ties.

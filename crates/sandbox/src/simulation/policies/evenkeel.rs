@@ -13,21 +13,24 @@ use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::node_facts::NodeFacts;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::admission::{ScoreTermInputs, new_pod_shape};
 use evenkeel_placement::demand::demand;
 use evenkeel_placement::extender::{ExtenderRequest, PlacementContext, VerdictCache, decide};
-use evenkeel_placement::node_table::{NearTies, NodeTable};
+use evenkeel_placement::node_table::{NearTies, NodeSet, NodeTable};
 use evenkeel_placement::plan::deletion_cost;
 use evenkeel_placement::plan::deletion_cost::{NodeLabels, Situation};
 use evenkeel_placement::removable_pod::{DeletionCostAnnotations, RemovablePod, ReplicaSetPodData};
+use evenkeel_placement::score_labels::Shape;
+use evenkeel_placement::score_labels::pod_shape::ShapeContext;
 use evenkeel_placement::snapshot::{Namespaces, Snapshot};
 use evenkeel_placement::{SchedulingPolicy, kube_scheduler_scores};
 use evenkeel_units::{Amount, Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 
-use super::OwnSettings;
 use crate::scenario::{Scenario, ScenarioWorkload};
 use crate::scrape::ScrapedSample;
 use crate::simulation::monitoring::NodeMonitor;
+use crate::simulation::own_settings::OwnSettings;
 use crate::simulation::policy::{LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod, ScaleInCandidate};
 use crate::{autoscaler, objects, opt_in_annotations};
@@ -94,6 +97,33 @@ impl Evenkeel {
         }
     }
 
+    pub(super) const fn nodes(&self) -> &NodeSet {
+        self.table.nodes()
+    }
+
+    pub(super) const fn policy(&self) -> &SchedulingPolicy {
+        &self.policy
+    }
+
+    /// Pods in flight for too long no longer count.
+    pub(super) fn advance(&mut self, now: SignedDuration) {
+        self.table.advance(autoscaler::date(now));
+    }
+
+    /// The shape of a new Pod; `carried` is that of its workload's newest Pod.
+    pub(super) fn shape(&self, index: usize, carried: Option<&Shape>) -> Shape {
+        let context = ShapeContext {
+            nodes: self.table.nodes(),
+            namespace: &NamespacePolicy::default(),
+            policy: &self.policy,
+        };
+        let inputs = ScoreTermInputs {
+            carried: carried.cloned(),
+            ..ScoreTermInputs::default()
+        };
+        new_pod_shape(&self.templates[index], &context, &inputs)
+    }
+
     fn snapshot(&self) -> Snapshot {
         Snapshot {
             nodes: self.table.nodes().clone(),
@@ -101,6 +131,7 @@ impl Evenkeel {
             expects_metrics: true,
             synced: true,
             second_scheduler: None,
+            labelled_shapes: Arc::default(),
         }
     }
 
@@ -120,7 +151,7 @@ impl Evenkeel {
 
     /// A Pod in kube-scheduler's question: earlier answers no longer hold.
     fn ask(&mut self, pod: &PolicyPod<'_>, now: Timestamp) {
-        let facts = facts(pod.name, self.counted[pod.index]);
+        let facts = BoundPod::on(pod.name, None, self.counted[pod.index]);
         self.table.ask(&uid(pod.id), &facts, now);
     }
 
@@ -131,7 +162,7 @@ impl Evenkeel {
                 bound: Some(known.bound),
                 first_started: known.started,
                 started: known.started,
-                ..facts(&known.name, known.demand)
+                ..BoundPod::on(&known.name, None, known.demand)
             };
             self.table.apply_pod(&uid(pod), &facts, now);
         }
@@ -310,22 +341,6 @@ impl LoadPolicy for Evenkeel {
                 self.table.remove_pod(&uid(pod.id), now);
             }
         }
-    }
-}
-
-/// A Pod of which nothing is known but what it asks for.
-const fn facts(name: &PodName, demand: Resources<Amount>) -> BoundPod<'_> {
-    BoundPod {
-        name,
-        node: None,
-        demand,
-        bound: None,
-        first_started: None,
-        started: None,
-        finished: None,
-        host_network: false,
-        provisions: false,
-        terminating: false,
     }
 }
 

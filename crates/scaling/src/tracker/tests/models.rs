@@ -86,9 +86,10 @@ fn a_model_serves_once_it_is_fitted_and_auto_until_then() {
     assert_eq!(model(&report), "global", "not the model that is asked for");
 }
 
-/// The harm: values before an outage and after it as if they had followed one another.
+/// The harm: values before an outage and after it as if they had followed one another; and no forecast until the model
+/// had enough of them again.
 #[test]
-fn a_fitted_model_begins_anew_after_an_outage() {
+fn a_fitted_model_begins_anew_after_an_outage_and_auto_serves_until_then() {
     for outage in [10, 200, 2000] {
         let mut run = Run::new(Some(ModelSet::Arima));
         run.measured(0, wave(0));
@@ -102,9 +103,12 @@ fn a_fitted_model_begins_anew_after_an_outage() {
             waits.iter().any(|one| one.starts_with("arima ready in")),
             "{outage} {waits:?}"
         );
+        let mut served = Vec::new();
         for tick in back + 9..back + 200 {
-            run.measured(tick, wave(tick));
+            served.push(model(&run.measured(tick, wave(tick))));
         }
+        served.dedup();
+        assert_eq!(served, ["global", "arima"], "{outage}");
         let [forecast, last] = errors(&mut run, back + 200..back + 600);
         assert!(forecast < 0.9 * last, "{outage}: {forecast} {last}");
     }

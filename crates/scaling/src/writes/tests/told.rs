@@ -182,10 +182,11 @@ fn signals_that_fail_are_one_condition_which_is_written_once() {
 #[test]
 fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
     let outcome = |under, replicas| PolicyRunResult { under, replicas };
-    let told = |floors, plain, rival, cost_more| {
+    let mut cover = Cover::new(0.01, 1.28);
+    let told = |cover, floors, plain, rival, cost_more| {
         let mut report = with_load(TRUSTED, true);
         let load = &mut report.loads[0];
-        load.cover = Some(Cover::new(0.01, 1.28));
+        load.cover = Some(cover);
         load.tried = Some(CounterfactualResult {
             floors,
             plain,
@@ -199,23 +200,24 @@ fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
         let condition = conditions.find(|one| one.kind == "WorthEnabling").unwrap();
         (condition.status, condition.reason, condition.message)
     };
-    let (status, reason, message) = told(
-        outcome(0.008, 5.61),
-        outcome(0.07, 5.2),
-        outcome(0.03, 5.61),
-        false,
-    );
+    let [floors, plain, rival] = [(0.008, 5.61), (0.07, 5.2), (0.03, 5.61)]
+        .map(|(under, replicas)| outcome(under, replicas));
+    let (status, reason, message) = told(cover, floors, plain, rival, false);
     assert_eq!((status, &*reason), (ConditionStatus::True, "Pays"));
     let expected = "cpu: over the last days, with floors: 12 min a day above target, at 5.6 replicas; the HPA \
                     as it is: 101 min, at 5.2; an HPA with a lower target at equal cost: 43 min";
     assert_eq!(message, expected);
+    cover.put(2.0, 1.5);
+    let (_, _, message) = told(cover, floors, plain, rival, false);
+    let limit = "; the risk of 1% needs more replicas than floors may cost";
+    assert_eq!(message, format!("{expected}{limit}"));
     for (floors, plain, rival, cost_more, expected) in [
         (0.07, 0.08, 0.01, false, "LowerTarget"),
         (0.000, 0.001, 0.001, false, "NothingToSave"),
         (0.01, 0.2, 0.1, true, "CostMore"),
     ] {
         let [floors, plain, rival] = [floors, plain, rival].map(|under| outcome(under, 5.0));
-        let (status, reason, message) = told(floors, plain, rival, cost_more);
+        let (status, reason, message) = told(cover, floors, plain, rival, cost_more);
         assert_eq!((status, &*reason), (ConditionStatus::False, expected));
         let is_told = message.contains("two thirds of the target, which costs less than floors");
         assert_eq!(is_told, cost_more, "{message}");

@@ -23,6 +23,7 @@ pub fn status() -> ScalingStatus {
         min: Some(2),
         max: Some(20),
         decided: Some(6),
+        plain_hpa: Some(6),
         limited_by: Some("ScaleUpPolicy".into()),
         reason: "forecast 7.2 cores".to_owned(),
         horizon_seconds: Some(75),

@@ -27,6 +27,7 @@ fn state() -> ClusterState {
         caps_as_demand: false,
         expects_metrics: false,
         balances_scale_in: false,
+        shape_policy: None,
     })
 }
 

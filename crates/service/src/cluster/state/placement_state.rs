@@ -22,6 +22,7 @@ use jiff::Timestamp;
 
 use super::claims::Claims;
 use super::node_addresses::NodeAddresses;
+use super::score_label_state::ScoreLabelState;
 use crate::cluster::owners::Owners;
 use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
 
@@ -45,6 +46,7 @@ pub(super) struct PlacementState {
     pub(super) second_scheduler: Option<String>,
     pub(super) scheduler_lease: Option<SchedulerLease>,
     pub(super) claims: Claims,
+    pub(super) scores: ScoreLabelState,
     /// The largest capacities that claims were counted by.
     pub(super) largest: Resources<Option<Amount>>,
 }
@@ -124,6 +126,12 @@ impl PlacementState {
             let demand = claimant.counting.counted(opted_in, &largest);
             self.table.set_demand(uid, demand, now);
         }
+    }
+
+    /// A round of measurements is in the table.
+    pub(super) fn end_round(&mut self, now: Timestamp) {
+        self.follow_largest(now);
+        self.scores.measured();
     }
 
     /// Counts all claims anew where the largest node is not what it was.

@@ -380,6 +380,7 @@ mod tests {
             caps_as_demand: false,
             expects_metrics: false,
             balances_scale_in: false,
+            shape_policy: None,
         })
     }
 

@@ -1,8 +1,9 @@
 //! The part of the state that scaling reads, behind its own lock; the other lock is never taken
 //! while it is held.
 
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
+use evenkeel_hpa::autoscaler::Autoscaler;
 use evenkeel_metrics::series_query::WorkloadReference;
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::kinds::Kind;
@@ -13,7 +14,8 @@ use evenkeel_tuning::plan::TunedWorkload;
 
 use super::ClusterState;
 use crate::cluster::autoscaling::{
-    PortraitObjects, ScalingObject, ScalingStore, ScalingView, WorkloadKey, WorkloadPods,
+    CalendarObjects, PortraitObjects, ScalingObject, ScalingStore, ScalingView, WorkloadKey,
+    WorkloadPods,
 };
 use crate::cluster::lock::locked;
 
@@ -90,6 +92,21 @@ impl ClusterState {
     /// The autoscalers by portraits, and the portraits that others make; `None` before they are known.
     pub fn external_portraits(&self) -> Option<PortraitObjects> {
         self.scaling().portrait_objects()
+    }
+
+    /// The schedules, portraits and tuned workloads that a calendar shows.
+    pub(crate) fn calendar_objects(&self) -> CalendarObjects {
+        self.scaling().calendar_objects()
+    }
+
+    /// The HPAs of all namespaces, and whether their namespace has opted in.
+    pub(crate) fn autoscalers(&self) -> Vec<(Arc<Autoscaler>, bool)> {
+        self.scaling().autoscalers()
+    }
+
+    /// True once the HPAs have been listed.
+    pub(crate) fn knows_autoscalers(&self) -> bool {
+        self.scaling().knows(Kind::HorizontalPodAutoscaler)
     }
 
     /// The objects of Evenkeel's own kinds in namespaces without an opt-in, if their status does not report that yet.

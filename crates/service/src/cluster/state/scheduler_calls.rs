@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use evenkeel_objects::bound_pod::BoundPod;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::demand::demand;
-use evenkeel_placement::node_table::{ChoiceTally, NearTies};
+use evenkeel_placement::node_table::{ChoiceTally, NearTies, NodeTable};
 use evenkeel_units::{Amount, Resources};
 use jiff::Timestamp;
 
@@ -16,11 +17,25 @@ impl ClusterState {
     /// Takes a Pod that kube-scheduler asks about, where an earlier answer put it before it is judged
     /// again.
     pub fn ask(&self, pod: &Pod, now: Timestamp) {
+        self.take_question(pod, NodeTable::ask, now);
+    }
+
+    /// The same for its first question in an attempt, which may begin another trial of a group.
+    pub fn ask_first(&self, pod: &Pod, now: Timestamp) {
+        self.take_question(pod, NodeTable::ask_first, now);
+    }
+
+    fn take_question(
+        &self,
+        pod: &Pod,
+        take: fn(&mut NodeTable, &str, &BoundPod<'_>, Timestamp),
+        now: Timestamp,
+    ) {
         let demand = demand(pod, self.0.settings.caps_as_demand);
         let name = PodName::new(pod.namespace(), pod.name());
         self.change(|inner| {
             let facts = pod.facts(&name, inner.counted(pod, &demand), now);
-            inner.table.ask(pod.uid(), &facts, now);
+            take(&mut inner.table, pod.uid(), &facts, now);
         });
         self.expect_gated(pod);
     }

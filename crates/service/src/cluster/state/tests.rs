@@ -21,6 +21,7 @@ fn state() -> ClusterState {
         caps_as_demand: false,
         expects_metrics: true,
         balances_scale_in: false,
+        shape_policy: None,
     })
 }
 

@@ -71,7 +71,7 @@ impl WatchContext {
 }
 
 /// True where the API server serves the kind; for a group that it does not know it answers 404.
-async fn is_served(client: &Client, kind: Kind) -> Result<bool, kube::Error> {
+pub(crate) async fn is_served(client: &Client, kind: Kind) -> Result<bool, kube::Error> {
     match client.list_api_group_resources(&kind.api_version()).await {
         Ok(list) => Ok(list
             .resources

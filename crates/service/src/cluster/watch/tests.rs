@@ -315,6 +315,7 @@ impl Watched {
             caps_as_demand: false,
             expects_metrics: true,
             balances_scale_in: false,
+            shape_policy: None,
         });
         let metrics = ClusterMetrics::default();
         let lease = LeaseName {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use evenkeel_http_client::header::HeaderName;
-use evenkeel_http_client::{AddressError, HeaderMap, HeaderValue, Uri, header};
+use evenkeel_http_client::{HeaderMap, HeaderValue, header};
 use evenkeel_objects::yaml_values::YamlText;
 
 use super::queries::QueriesSection;
@@ -87,7 +87,13 @@ impl PrometheusSection {
         } = self;
         Settings {
             connection: PrometheusConnection {
-                url: check_url(check, url.as_ref()),
+                url: check.server_url(
+                    "metrics.prometheus.url",
+                    url.as_ref(),
+                    "http://prometheus.monitoring.svc:9090",
+                    "metrics.prometheus.bearerTokenFile for a file with a token, or \
+                     metrics.prometheus.basicAuth for a user and a file with a password",
+                ),
                 headers: check_headers(check, headers),
                 access: EndpointAccess {
                     authorization: basic_auth.check(bearer_token_file.as_ref(), check),
@@ -231,29 +237,6 @@ fn check_headers(check: &mut Checker, given: &BTreeMap<String, YamlText>) -> Hea
         }
     }
     headers
-}
-
-/// Credentials are refused in a URL because the effective configuration and logs show it.
-fn check_url(check: &mut Checker, url: &str) -> Uri {
-    const PATH: &str = "metrics.prometheus.url";
-    evenkeel_http_client::server_address(url).unwrap_or_else(|error| {
-        match error {
-            AddressError::Credentials => check.refuse(
-                PATH,
-                format!(
-                    "{error}: use metrics.prometheus.bearerTokenFile for a file with a token, or \
-                     metrics.prometheus.basicAuth for a user and a file with a password"
-                ),
-            ),
-            AddressError::NotHttp => check.refuse_value(
-                PATH,
-                url,
-                "an http or https URL, such as http://prometheus.monitoring.svc:9090",
-            ),
-            AddressError::Port => check.refuse_value(PATH, url, "a port from 1 to 65535"),
-        }
-        Uri::default()
-    })
 }
 
 fn check_label(check: &mut Checker, YamlText(label): &YamlText) -> NodeLabel {

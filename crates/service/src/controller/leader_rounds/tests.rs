@@ -30,6 +30,7 @@ pub(in crate::controller) fn policy() -> SchedulingPolicy {
         caps_as_demand: false,
         default_capacity: Resources::default(),
         scheduler_name: None,
+        score_labels: None,
         max_age: max_age::DEFAULT,
     }
 }
@@ -42,6 +43,7 @@ fn cluster() -> ClusterState {
         caps_as_demand: false,
         expects_metrics: false,
         balances_scale_in: false,
+        shape_policy: None,
     });
     let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3", "annotations": {
         "evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "80%"}}});

@@ -18,6 +18,7 @@ fn cluster() -> ClusterState {
         caps_as_demand: false,
         expects_metrics: false,
         balances_scale_in: false,
+        shape_policy: None,
     });
     let profile = json!({"metadata": {"name": "web", "namespace": "shop"},
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}}});

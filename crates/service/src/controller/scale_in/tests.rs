@@ -35,6 +35,7 @@ impl World {
             caps_as_demand: false,
             expects_metrics: false,
             balances_scale_in: true,
+            shape_policy: None,
         });
         let node = json!({"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "4"},
             "conditions": [{"type": "Ready", "status": "True"}]}});

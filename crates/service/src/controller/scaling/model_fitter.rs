@@ -195,17 +195,11 @@ impl ModelFitter {
 
     /// The pasts of the loads of a batch, in their order; `None` where they cannot be had whole.
     async fn pasts(&self, batch: &FitBatch, pace: &mut BackfillPace) -> Option<Vec<Steps>> {
-        let mut lessons = batch.loads.iter().map(|load| &load.lesson);
-        let looks_back = lessons.any(|lesson| matches!(lesson, FitTask::Trees(_)));
+        let lessons = batch.loads.iter().map(|load| self.minutes(&load.lesson));
         let span = Span {
             end: batch.end,
             step: MINUTE,
-            // A named model learns from the newest minutes alone.
-            steps: if looks_back {
-                self.settings.past
-            } else {
-                self.settings.minutes
-            },
+            steps: lessons.max().unwrap_or(0),
         };
         let workloads: Vec<WorkloadName> = batch
             .loads
@@ -230,7 +224,16 @@ impl ModelFitter {
         }
     }
 
+    /// The minutes of the past that a task needs. Only the rows of trees look back a week.
+    const fn minutes(&self, task: &FitTask) -> usize {
+        match task {
+            FitTask::Trees(_) => self.settings.past,
+            FitTask::Model(_) => self.settings.minutes,
+        }
+    }
+
     async fn fit(&self, past: Steps, load: &FitLoad) -> Result<FitEnd, FitOutcome> {
+        let past = past.newest(self.minutes(&load.lesson));
         let past = Minutes::bridged(past.start.as_second(), past.values);
         let past = past.by(self.shared.calendar.clone());
         match &load.lesson {

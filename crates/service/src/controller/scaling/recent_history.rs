@@ -1,6 +1,7 @@
-//! Recent past of each target: load, its forecast one horizon before, replicas and floor of the
-//! last 30 minutes, and the forecasts for the next ten. Rings on the 15-second grid, addressed by
-//! time, in f32: some 4 KB a target and as much for each further load that has ever been known.
+//! Recent past of each target: load, its forecast one horizon before, replicas, floor and the count
+//! of a plain HPA of the last two hours, and the forecasts for the next ten minutes. Rings addressed
+//! by time, in f32: one on the 15-second grid for the last 30 minutes, one by the minute for the
+//! time before. Some 9 KB a target, and half as much for each further load that has ever been known.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,11 +15,46 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::api::history::{ForecastBand, HistoryPoint};
 
-/// The past that is kept: 30 minutes.
-const PAST: i64 = 120;
-/// The future that is kept: a forecast further ahead than 10 minutes is not drawn.
-const AHEAD: i64 = 40;
-const SLOTS: i64 = PAST + AHEAD;
+/// The slots of a ring: `past` of them until the newest, and `ahead` of them after it.
+#[derive(Debug, Clone, Copy)]
+struct HistoryGrid {
+    step: SignedDuration,
+    past: i64,
+    ahead: i64,
+}
+
+/// 30 minutes. A forecast further ahead than 10 minutes is not drawn.
+const FINE: HistoryGrid = HistoryGrid {
+    step: STEP,
+    past: 120,
+    ahead: 40,
+};
+
+/// Two hours.
+const COARSE: HistoryGrid = HistoryGrid {
+    step: SignedDuration::from_mins(1),
+    past: 120,
+    ahead: 10,
+};
+
+impl HistoryGrid {
+    const fn slots(self) -> i64 {
+        self.past + self.ahead
+    }
+
+    fn slot_of(self, time: Timestamp) -> i64 {
+        time.as_second().div_euclid(self.step.as_secs())
+    }
+
+    fn place(self, slot: i64) -> usize {
+        usize::try_from(slot.rem_euclid(self.slots()))
+            .expect("a remainder is not negative and short")
+    }
+
+    fn length(self) -> usize {
+        usize::try_from(self.slots()).expect("the rings are short")
+    }
+}
 
 /// A target by namespace and the kind and name of its object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -86,7 +122,7 @@ impl RecentHistory {
     }
 }
 
-/// The distance of the points.
+/// The distance of the newest points.
 pub const STEP: SignedDuration = Resolution::Fine.step();
 
 #[derive(Debug, Clone, Copy)]
@@ -100,14 +136,55 @@ const GAP: RecentHistorySlot = RecentHistorySlot {
     forecast: [f32::NAN; 3],
 };
 
-/// Replicas and floor; no count is negative.
-const NONE: [i32; 2] = [-1; 2];
+/// Replicas, floor and the count of a plain HPA; no count is negative.
+const NONE: [i32; 3] = [-1; 3];
 
+/// The history of one target, with the newest part on a finer grid.
 #[derive(Debug)]
 pub struct RecentTargetHistory {
-    /// The newest slot; the rings reach [`AHEAD`] beyond it.
+    fine: HistoryRings,
+    coarse: HistoryRings,
+}
+
+impl Default for RecentTargetHistory {
+    fn default() -> Self {
+        Self {
+            fine: HistoryRings::new(FINE),
+            coarse: HistoryRings::new(COARSE),
+        }
+    }
+}
+
+impl RecentTargetHistory {
+    /// Takes the result of a tick; of several in one step the last one counts.
+    pub fn record(&mut self, status: &ScalingStatus, now: Timestamp) {
+        self.fine.record(status, now);
+        self.coarse.record(status, now);
+    }
+
+    /// The memory it takes.
+    fn bytes(&self) -> usize {
+        self.fine.bytes() + self.coarse.bytes()
+    }
+
+    /// The points by the minute before the fine grid begins, and the fine ones after them.
+    fn points(&self, signal: &str) -> Option<Vec<HistoryPoint>> {
+        let mut points = self.coarse.points(signal)?;
+        let fine = self.fine.points(signal)?;
+        let begin = self.fine.begin()?;
+        points.retain(|point| point.at + COARSE.step <= begin);
+        points.extend(fine);
+        Some(points)
+    }
+}
+
+/// The rings of one target on one grid.
+#[derive(Debug)]
+struct HistoryRings {
+    grid: HistoryGrid,
+    /// The newest slot; the rings reach beyond it.
     newest: Option<i64>,
-    counts: Box<[[i32; 2]]>,
+    counts: Box<[[i32; 3]]>,
     loads: Vec<RecentLoadSeries>,
 }
 
@@ -119,29 +196,37 @@ struct RecentLoadSeries {
 }
 
 impl RecentLoadSeries {
-    fn row(&mut self, slot: i64) -> &mut RecentHistorySlot {
-        let rows = self.rows.get_or_insert_with(|| vec![GAP; length()].into());
-        &mut rows[place(slot)]
+    fn row(&mut self, grid: HistoryGrid, slot: i64) -> &mut RecentHistorySlot {
+        let rows = self
+            .rows
+            .get_or_insert_with(|| vec![GAP; grid.length()].into());
+        &mut rows[grid.place(slot)]
     }
 }
 
-impl Default for RecentTargetHistory {
-    fn default() -> Self {
+impl HistoryRings {
+    fn new(grid: HistoryGrid) -> Self {
         Self {
+            grid,
             newest: None,
-            counts: vec![NONE; length()].into(),
+            counts: vec![NONE; grid.length()].into(),
             loads: Vec::new(),
         }
     }
-}
 
-impl RecentTargetHistory {
-    /// Takes the result of a tick; of several in one step the last one counts.
-    pub fn record(&mut self, status: &ScalingStatus, now: Timestamp) {
-        let slot = slot_of(now);
+    /// The time of the oldest slot.
+    fn begin(&self) -> Option<Timestamp> {
+        let slot = self.newest? + 1 - self.grid.past;
+        Timestamp::from_second(slot * self.grid.step.as_secs()).ok()
+    }
+
+    fn record(&mut self, status: &ScalingStatus, now: Timestamp) {
+        let grid = self.grid;
+        let slot = grid.slot_of(now);
         self.move_to(slot);
         let floor = status.floor.as_ref().map(|floor| floor.replicas);
-        self.counts[place(slot)] = [status.current.unwrap_or(-1), floor.unwrap_or(-1)];
+        self.counts[grid.place(slot)] =
+            [status.current, floor, status.plain_hpa].map(|count| count.unwrap_or(-1));
         for (index, observed) in status.loads.iter().enumerate() {
             let mut before = status.loads[..index].iter();
             // Two loads of one name, such as one object in two versions of its group, are one series.
@@ -150,18 +235,18 @@ impl RecentTargetHistory {
             }
             let traced = self.load(&observed.resource);
             if let Some((of, load)) = observed.at.zip(observed.now)
-                && (slot - PAST + 1..=slot).contains(&slot_of(of))
+                && (slot - grid.past + 1..=slot).contains(&grid.slot_of(of))
                 && let Some(load) = narrowed(load)
             {
-                traced.row(slot_of(of)).load = load;
+                traced.row(grid, grid.slot_of(of)).load = load;
             }
             let Some(forecast) = &observed.forecast else {
                 continue;
             };
-            let due = slot_of(forecast.at);
-            if due > slot && due <= slot + AHEAD {
+            let due = grid.slot_of(forecast.at);
+            if due > slot && due <= slot + grid.ahead {
                 let narrow = |value: f64| narrowed(value).unwrap_or(f32::NAN);
-                traced.row(due).forecast =
+                traced.row(grid, due).forecast =
                     [forecast.mean, forecast.lower80, forecast.upper80].map(narrow);
             }
         }
@@ -178,7 +263,6 @@ impl RecentTargetHistory {
         }
     }
 
-    /// The memory it takes.
     fn bytes(&self) -> usize {
         let counts = size_of_val(&*self.counts);
         let rows = |load: &RecentLoadSeries| load.rows.as_deref().map_or(0, size_of_val);
@@ -206,13 +290,15 @@ impl RecentTargetHistory {
 
     /// Empties the slots that the rings newly reach. A clock that went back clears what it left.
     fn move_to(&mut self, slot: i64) {
+        let HistoryGrid { ahead, .. } = self.grid;
+        let slots = self.grid.slots();
         let cleared = match self.newest {
-            Some(newest) if slot < newest => slot + 1..=(newest + AHEAD).min(slot + SLOTS),
-            Some(newest) => (newest + 1).max(slot + 1 - SLOTS) + AHEAD..=slot + AHEAD,
+            Some(newest) if slot < newest => slot + 1..=(newest + ahead).min(slot + slots),
+            Some(newest) => (newest + 1).max(slot + 1 - slots) + ahead..=slot + ahead,
             None => slot..=slot,
         };
         for slot in cleared {
-            let place = place(slot);
+            let place = self.grid.place(slot);
             self.counts[place] = NONE;
             for rows in self.loads.iter_mut().filter_map(|load| load.rows.as_mut()) {
                 rows[place] = GAP;
@@ -226,12 +312,14 @@ impl RecentTargetHistory {
         let newest = self.newest?;
         let value = |value: f32| (!value.is_nan()).then(|| f64::from(value));
         let count = |count: i32| (count >= 0).then_some(count);
-        let points = (newest + 1 - PAST..=newest + AHEAD).filter_map(|slot| {
-            let row = load.rows.as_ref().map_or(GAP, |rows| rows[place(slot)]);
-            let [replicas, floor] = self.counts[place(slot)];
+        let grid = self.grid;
+        let points = (newest + 1 - grid.past..=newest + grid.ahead).filter_map(|slot| {
+            let place = grid.place(slot);
+            let row = load.rows.as_ref().map_or(GAP, |rows| rows[place]);
+            let [replicas, floor, plain_hpa] = self.counts[place];
             let [mean, lower, upper] = row.forecast.map(value);
             let point = HistoryPoint {
-                at: Timestamp::from_second(slot * STEP.as_secs()).ok()?,
+                at: Timestamp::from_second(slot * grid.step.as_secs()).ok()?,
                 load: value(row.load),
                 forecast: mean
                     .zip(lower)
@@ -243,24 +331,13 @@ impl RecentTargetHistory {
                     }),
                 replicas: count(replicas),
                 floor: count(floor),
+                plain_hpa: count(plain_hpa),
             };
             let empty = point.load.is_none() && point.forecast.is_none() && replicas < 0;
             (!empty).then_some(point)
         });
         Some(points.collect())
     }
-}
-
-fn slot_of(time: Timestamp) -> i64 {
-    time.as_second().div_euclid(STEP.as_secs())
-}
-
-fn place(slot: i64) -> usize {
-    usize::try_from(slot.rem_euclid(SLOTS)).expect("a remainder is not negative and short")
-}
-
-fn length() -> usize {
-    usize::try_from(SLOTS).expect("the rings are short")
 }
 
 #[cfg(test)]
@@ -376,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rings_hold_half_an_hour_and_forget_what_is_older() {
+    fn the_rings_hold_two_hours_and_forget_what_is_older() {
         let mut trace = RecentTargetHistory::default();
         for slot in 0..1000 {
             trace.record(
@@ -385,13 +462,16 @@ mod tests {
             );
         }
         let points = trace.points("cpu").unwrap();
-        assert_eq!(points.len(), 124);
-        assert_eq!(points[0].at.as_second(), 880 * 15);
-        assert!(
-            points[..120]
-                .iter()
-                .all(|point| point.load.is_some() && point.forecast.is_some())
-        );
+        // The newest of 1,000 slots is 999, in minute 249. The fine grid begins at slot 880, which
+        // is minute 220, and the coarse one at minute 130.
+        assert_eq!(points.len(), 90 + 124);
+        assert_eq!(points[0].at.as_second(), 130 * 60);
+        assert_eq!(points[89].at.as_second(), 219 * 60);
+        assert_eq!(points[90].at.as_second(), 880 * 15);
+        let known = |point: &HistoryPoint| {
+            point.load.is_some() && point.forecast.is_some() && point.plain_hpa == Some(6)
+        };
+        assert!(points[..210].iter().all(known));
         // After a long silence nothing of the old ring is left.
         trace.record(&status(1, &[]), at(5000));
         assert_eq!(trace.points("cpu").unwrap().len(), 1);
@@ -406,7 +486,7 @@ mod tests {
         let points = trace.points("cpu").unwrap();
         let replicas: Vec<_> = points.iter().map(|point| point.replicas).collect();
         assert_eq!(replicas, [Some(3)]);
-        assert!(trace.bytes() < 5000);
+        assert!(trace.bytes() < 10_000, "{}", trace.bytes());
     }
 
     /// The harm: a metric without answers took as much memory as a drawn one, and a renamed one
@@ -418,13 +498,13 @@ mod tests {
         let empty = trace.bytes();
         let unanswered: Vec<_> = (0..16).map(|number| queue(number, None)).collect();
         trace.record(&status(1, &unanswered), at(1));
-        let rows = size_of_val(&*vec![GAP; length()]);
+        let rows = size_of_val(&*vec![GAP; FINE.length()]);
         assert!(trace.bytes() - empty < rows, "{}", trace.bytes());
         assert_eq!(trace.points("queue-0").map(|points| points.len()), Some(1));
         for slot in 100..1000 {
             trace.record(&status(1, &[queue(slot, Some((at(slot), 1.0)))]), at(slot));
         }
-        assert!(trace.loads.len() <= 1 + UNSCALED);
+        assert!(trace.fine.loads.len() <= 1 + UNSCALED);
         assert_eq!(trace.points("queue-0"), None);
         assert_eq!(
             trace.points("queue-999").unwrap().last().unwrap().load,

@@ -36,6 +36,7 @@ impl World {
             caps_as_demand: false,
             expects_metrics: false,
             balances_scale_in: false,
+            shape_policy: None,
         });
         let node = json!({"metadata": {"name": "a", "uid": "a"}, "status": {
             "conditions": [{"type": "Ready", "status": "True"}],

@@ -9,7 +9,9 @@ use evenkeel_placement::admission::{AdmissionRequestView, wire};
 use super::Handlers;
 use super::answer::{json_body, unreadable};
 use super::fail_open::failed_review;
+use super::spans;
 use crate::server::{ApiError, BufferedRequest, LoadShedDecision, paths};
+use crate::telemetry::spans::text;
 
 pub(super) async fn mutate(
     State(handlers): State<Handlers>,
@@ -23,11 +25,21 @@ pub(super) async fn mutate(
             .unreadable(paths::MUTATE, &refusal, &call);
         refusal
     })?;
+    call.span.set(|| {
+        let namespace = request.namespace.as_deref().unwrap_or_default();
+        let review = [
+            text("evenkeel.admission.uid", &request.uid),
+            text("k8s.namespace.name", namespace),
+        ];
+        review.into_iter().chain(spans::new_pod(request.object))
+    });
     if call.load == LoadShedDecision::Shed {
+        call.span.set(|| spans::outcome("shed", true));
         handlers.metrics.admission("shed");
         handlers.fail_open.warn(paths::MUTATE, "shed", &call);
         return Ok(json_body(wire::answer(&request.uid, None, &[])));
     }
+    let now = handlers.cluster.now();
     let known = admission::AdmissionContext {
         snapshot: &handlers.cluster.snapshot(),
         policy: &handlers.policy,
@@ -35,15 +47,23 @@ pub(super) async fn mutate(
             let now = clock::instant();
             handlers.cluster.gives_gate(namespace, pod, now)
         },
-        now: handlers.cluster.now(),
+        score_terms: &|namespace, pod| handlers.score_term_inputs(namespace, pod),
+        now,
     };
     let reviewed = admission::review(&request, &known);
     handlers.metrics.admission(reviewed.outcome.as_str());
-    if let Some(cause) = failed_review(reviewed.outcome) {
+    let failure = failed_review(reviewed.outcome);
+    call.span
+        .set(|| spans::outcome(reviewed.outcome.as_str(), failure.is_some()));
+    if let Some(cause) = failure {
         handlers.fail_open.warn(paths::MUTATE, cause, &call);
+    }
+    if let Some(outcome) = reviewed.score_terms {
+        handlers.metrics.score_terms(outcome.as_str());
     }
     if let Some(profile) = &reviewed.profile {
         handlers.metrics.profile(profile);
+        call.span.set(|| [text("evenkeel.profile", profile)]);
     }
     Ok(json_body(reviewed.body))
 }

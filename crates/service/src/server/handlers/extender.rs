@@ -15,8 +15,10 @@ use super::Handlers;
 use super::answer::{json_body, unreadable};
 use super::fail_open::failed_judgement;
 use super::metrics::Verb;
+use super::spans;
 use crate::api::explain as api;
 use crate::server::{ApiError, BufferedRequest, LoadShedDecision};
+use crate::telemetry::spans::text;
 
 pub(super) async fn filter(
     State(handlers): State<Handlers>,
@@ -29,7 +31,7 @@ pub(super) async fn filter(
     }
     // Asked about again: where it was counted until now is not where it went.
     let (uid, now) = (request.pod.uid(), handlers.cluster.now());
-    handlers.cluster.ask(&request.pod, now);
+    handlers.cluster.ask_first(&request.pod, now);
     let refused_since = handlers.cluster.refused_since(uid);
     let judge = || {
         let snapshot = handlers.cluster.snapshot();
@@ -49,11 +51,16 @@ pub(super) async fn filter(
         handlers.place(&request, only, NearTies::default(), now);
         handlers.count_unknown(&request, &snapshot, [only]);
     }
-    handlers
-        .metrics
-        .extender(Verb::Filter, verdict(&filtered), &call);
+    call.span.set(|| {
+        let positions = 0..request.names.len();
+        [spans::passed(
+            positions
+                .filter(|position| filtered.passes(*position))
+                .count(),
+        )]
+    });
+    handlers.count(Verb::Filter, verdict(&filtered), filtered.exemption, &call);
     handlers.metrics.verdicts(&filtered.refused);
-    handlers.explain_failure(Verb::Filter, filtered.exemption, &call);
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
         let decisions = &handlers.decisions;
         decisions.filtered(&request, &filtered, &judged, &snapshot);
@@ -88,8 +95,7 @@ pub(super) async fn prioritize(
     let outcome = prioritized
         .exemption
         .map_or("scored", placement_rules::Exemption::as_str);
-    handlers.metrics.extender(Verb::Prioritize, outcome, &call);
-    handlers.explain_failure(Verb::Prioritize, prioritized.exemption, &call);
+    handlers.count(Verb::Prioritize, outcome, prioritized.exemption, &call);
     if prioritized.exemption.is_none() {
         // A node that is not known has no score, so that few have to be looked for.
         let scores = prioritized.scores.iter().enumerate();
@@ -112,6 +118,10 @@ pub(super) async fn preempt(
     let mut request = preempt::PreemptionRequest::parse(&call.body)
         .map_err(|error| handlers.malformed(Verb::Preempt, &error, &call))?;
     handlers.cluster.add_history(&mut request.pod);
+    call.span.set(|| {
+        let offered = spans::offered(request.nodes.len());
+        spans::pod(&request.pod).into_iter().chain([offered])
+    });
     if call.load == LoadShedDecision::Shed {
         handlers.shed(Verb::Preempt, &call);
         let all: Vec<bool> = request
@@ -132,8 +142,12 @@ pub(super) async fn preempt(
         None if preempted.kept.contains(&true) => "judged",
         None => "refused_everywhere",
     };
-    handlers.metrics.extender(Verb::Preempt, outcome, &call);
-    handlers.explain_failure(Verb::Preempt, preempted.exemption, &call);
+    call.span.set(|| {
+        [spans::passed(
+            preempted.kept.iter().filter(|kept| **kept).count(),
+        )]
+    });
+    handlers.count(Verb::Preempt, outcome, preempted.exemption, &call);
     Ok(json_body(preempt::answer(&request, &preempted.kept)))
 }
 
@@ -153,7 +167,11 @@ pub(super) async fn bind(
     let pod = PodName::new(&notice.namespace, &notice.name);
     handlers.decisions.noticed(&pod, &notice.uid, told);
     let outcome = if known { "noted" } else { "unknown" };
-    handlers.metrics.extender(Verb::Bind, outcome, &call);
+    call.span.set(|| {
+        let pod = spans::named_pod(&notice.namespace, &notice.name, &notice.uid);
+        pod.into_iter().chain([text("k8s.node.name", &notice.node)])
+    });
+    handlers.count(Verb::Bind, outcome, None, &call);
     Ok(json_body(bind_notice::NOTED.to_vec()))
 }
 
@@ -180,6 +198,10 @@ impl Handlers {
         let mut request = ExtenderRequest::parse(&call.body)
             .map_err(|error| self.malformed(verb, &error, call))?;
         self.cluster.add_history(&mut request.pod);
+        call.span.set(|| {
+            let offered = spans::offered(request.names.len());
+            spans::pod(&request.pod).into_iter().chain([offered])
+        });
         if request.objects.is_some() {
             self.metrics.full_nodes();
         }
@@ -220,17 +242,23 @@ impl Handlers {
     }
 
     fn shed(&self, verb: Verb, call: &BufferedRequest) {
+        call.span.set(|| spans::outcome("shed", true));
         self.metrics.extender(verb, "shed", call);
         self.fail_open.warn(verb.path(), "shed", call);
     }
 
-    fn explain_failure(
+    /// Counts an answer, and logs it if it lacks a decision because of a failure.
+    fn count(
         &self,
         verb: Verb,
+        outcome: &'static str,
         exemption: Option<placement_rules::Exemption>,
         call: &BufferedRequest,
     ) {
-        if let Some(cause) = exemption.and_then(failed_judgement) {
+        self.metrics.extender(verb, outcome, call);
+        let failure = exemption.and_then(failed_judgement);
+        call.span.set(|| spans::outcome(outcome, failure.is_some()));
+        if let Some(cause) = failure {
             self.fail_open.warn(verb.path(), cause, call);
         }
     }

@@ -1,6 +1,6 @@
 //! Logs that requests are answered without a decision, once a minute for each path and cause. Each
 //! such answer is also counted by its outcome. Pods let through on purpose, such as those of other
-//! namespaces, are no failure and not logged.
+//! namespaces or with score terms, are no failure and not logged.
 
 use evenkeel_placement::admission::AdmissionOutcome;
 use evenkeel_placement::extender::placement_rules::Exemption;
@@ -52,6 +52,7 @@ pub(super) const fn failed_judgement(why: Exemption) -> Option<&'static str> {
             Some(why.as_str())
         }
         Exemption::NotOptedIn
+        | Exemption::ScoreTerms
         | Exemption::Skipped
         | Exemption::DaemonSet
         | Exemption::Mirror

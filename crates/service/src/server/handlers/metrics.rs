@@ -40,6 +40,8 @@ families! {
     pub(super) struct AnswerMetrics {
         reviews: Counter[outcome] = "admission_reviews", "Admission reviews by outcome";
         profiles: Counter[profile] = "admission_profiles", "Pods annotated, by profile";
+        score_terms: Counter[outcome] = "score_terms",
+            "New Pods by whether they got score terms, or the reason why not";
         calls: Counter[verb, outcome] = "extender_calls",
             "Calls of kube-scheduler by verb and outcome";
         latency: Histogram(LATENCIES)[verb] = "extender_duration_seconds",
@@ -93,6 +95,10 @@ impl HandlerMetrics {
 
     pub(super) fn admission(&self, outcome: &'static str) {
         self.answers.reviews(outcome).inc();
+    }
+
+    pub(super) fn score_terms(&self, outcome: &'static str) {
+        self.answers.score_terms(outcome).inc();
     }
 
     pub(super) fn profile(&self, profile: &str) {

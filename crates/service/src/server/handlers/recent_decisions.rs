@@ -3,10 +3,12 @@
 //! measurements changes all of it, so snapshots are kept for as much memory as [`PICTURES`] says,
 //! and the verdict for longer.
 
+mod placement_log;
+mod placement_reasons;
 mod verdict;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use evenkeel_objects::pod::Pod;
@@ -20,7 +22,10 @@ use evenkeel_placement::snapshot::Snapshot;
 use jiff::Timestamp;
 use moka::sync::Cache;
 
+use self::placement_log::{PlacementLog, PlacementOutcome};
 use crate::api::explain::{BindNotification, ExtenderVerdict, PastVerdict};
+
+pub(crate) use self::placement_log::KEPT;
 
 /// Pods remembered at a time.
 const MOST: u64 = 10_000;
@@ -37,6 +42,7 @@ const PICTURES: u64 = 32 << 20;
 pub(crate) struct Decisions {
     records: Cache<PodName, DecisionRecord>,
     pictures: Cache<(PodName, PlacementVerb), Arc<PlacementDecisionInput>>,
+    placements: Arc<Mutex<PlacementLog>>,
 }
 
 #[derive(Debug, Clone)]
@@ -140,6 +146,7 @@ impl Default for Decisions {
         Self {
             records: records.time_to_idle(REMEMBERED).build(),
             pictures: pictures.time_to_idle(REMEMBERED).build(),
+            placements: Arc::default(),
         }
     }
 }
@@ -196,8 +203,9 @@ impl Decisions {
     ) {
         let pod = &request.pod;
         let before = self.of(pod);
+        let stored = Arc::new(pod.clone());
         let record = DecisionRecord {
-            pod: Arc::new(pod.clone()),
+            pod: Arc::clone(&stored),
             filter: Some(TimestampedVerdict {
                 at: call.now,
                 verdict: verdict::of_filter(filtered),
@@ -209,6 +217,12 @@ impl Decisions {
         let picture = PlacementDecisionInput::of(request, filtered.asked.as_ref(), call, snapshot);
         self.pictures
             .insert((name_of(pod), PlacementVerb::Filter), Arc::new(picture));
+        // Last, so that a reader of the log finds the record.
+        let asked = filtered.refused.len();
+        if asked > 0 && !(0..asked).any(|position| filtered.passes(position)) {
+            let mut log = self.placements();
+            log.put(&stored, call.now, None, PlacementOutcome::Refused);
+        }
     }
 
     pub(super) fn prioritized(
@@ -229,11 +243,17 @@ impl Decisions {
             at: call.now,
             verdict: verdict::of_prioritize(prioritized, request),
         });
+        let stored = Arc::clone(&record.pod);
         self.records.insert(name_of(pod), record);
         let picture =
             PlacementDecisionInput::of(request, prioritized.asked.as_ref(), call, snapshot);
         self.pictures
             .insert((name_of(pod), PlacementVerb::Prioritize), Arc::new(picture));
+        let best = prioritized.best.and_then(|best| request.names.get(best));
+        if let Some(best) = best {
+            let mut log = self.placements();
+            log.put(&stored, call.now, Some(best), PlacementOutcome::Expected);
+        }
     }
 
     /// Records the node that kube-scheduler told it has chosen.
@@ -243,12 +263,22 @@ impl Decisions {
             .get(pod)
             .filter(|record| record.pod.uid() == uid)
         {
+            let (stored, at, node) = (Arc::clone(&record.pod), notice.at, notice.node.clone());
             let record = DecisionRecord {
                 notice: Some(notice),
                 ..record
             };
             self.records.insert(pod.clone(), record);
+            let mut log = self.placements();
+            log.put(&stored, at, Some(&*node), PlacementOutcome::Chosen);
         }
+    }
+
+    fn placements(&self) -> MutexGuard<'_, PlacementLog> {
+        // An entry is put or not; half of one is never seen.
+        self.placements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The record of this Pod, not of an earlier one of the same name.

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use axum::routing::post;
+use axum::routing::{MethodRouter, post};
 use evenkeel_units::Bytes;
 
+use super::spans::traced;
 use super::{Handlers, admission, extender};
 use crate::server::tls::Authority;
 use crate::server::{BodyPace, ListenerMetrics, PathLimits, RouteEndpoint, Routes, paths};
@@ -70,21 +71,24 @@ impl Handlers {
             path: paths::BIND,
             ..filter
         };
-        let mutates = post(admission::mutate).with_state(self.clone());
-        let filters = post(extender::filter).with_state(self.clone());
-        let prioritizes = post(extender::prioritize).with_state(self.clone());
-        let preempts = post(extender::preempt).with_state(self.clone());
-        let binds = post(extender::bind).with_state(self.clone());
+        let handled = |endpoint: RouteEndpoint, handler: MethodRouter<Self>| {
+            let handler = handler.with_state(self.clone());
+            (endpoint, traced(&self.recorder, endpoint.path, handler))
+        };
         Routes::new(metrics)
-            .caller("admission", settings.admission_budget, [(mutate, mutates)])
+            .caller(
+                "admission",
+                settings.admission_budget,
+                [handled(mutate, post(admission::mutate))],
+            )
             .caller(
                 "extender",
                 settings.extender_budget,
                 [
-                    (filter, filters),
-                    (prioritize, prioritizes),
-                    (preempt, preempts),
-                    (bind, binds),
+                    handled(filter, post(extender::filter)),
+                    handled(prioritize, post(extender::prioritize)),
+                    handled(preempt, post(extender::preempt)),
+                    handled(bind, post(extender::bind)),
                 ],
             )
     }

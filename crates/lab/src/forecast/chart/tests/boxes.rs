@@ -106,7 +106,7 @@ fn panel() -> impl Strategy<Value = Panel> {
             .map(|(name, value)| ChartMark {
                 name,
                 colour: Colour::Ink,
-                shape: Shape::Line(vec![point(0, Some(value))], Stroke::Solid),
+                shape: MarkShape::Line(vec![point(0, Some(value))], Stroke::Solid),
             })
             .collect(),
     })

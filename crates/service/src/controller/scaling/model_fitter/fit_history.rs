@@ -19,7 +19,7 @@ use crate::controller::scaling::metrics::ScalingMetrics;
 
 /// The longest time that the pasts of one piece of work may take.
 const LONGEST: Duration = Duration::from_mins(5);
-/// The pasts that are kept in part: 8 MB at most.
+/// The pasts that are kept in part: 20 MB at most.
 const KEPT: usize = 256;
 
 pub(super) struct Pasts {

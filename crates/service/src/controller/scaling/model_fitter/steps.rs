@@ -45,6 +45,18 @@ impl Steps {
         value.filter(|value| !value.is_nan())
     }
 
+    /// The same without the steps before so many of the newest.
+    pub(super) fn newest(mut self, steps: usize) -> Self {
+        let older = self.values.len().saturating_sub(steps);
+        let skipped = i32::try_from(older).ok();
+        let skipped = skipped.and_then(|older| self.step.checked_mul(older));
+        if let Some(start) = skipped.and_then(|skipped| self.start.checked_add(skipped).ok()) {
+            self.start = start;
+            self.values.drain(..older);
+        }
+        self
+    }
+
     pub(super) fn middle(&self, place: usize) -> Option<Timestamp> {
         let before = self.step.checked_mul(i32::try_from(place).ok()?)?;
         self.start.checked_add(before + self.step / 2).ok()
@@ -94,5 +106,9 @@ mod tests {
             (Some(2.0), None, None)
         );
         assert_eq!(steps.middle(1), Some(at(90)));
+        let newest = steps.clone().newest(2);
+        assert_eq!((newest.start, newest.at(0)), (at(60), Some(2.0)));
+        let all = steps.newest(9);
+        assert_eq!((all.start, all.values.len()), (at(0), 3));
     }
 }

@@ -1,0 +1,381 @@
+//! The level of a node for a shape, 0 to 4, by the extender's own score and headroom rule. The score
+//! counts for one half, and headroom on every resource for the other: a node without headroom is
+//! never above one with headroom and a better score.
+
+use std::sync::Arc;
+
+use evenkeel_units::{Amount, Resource, Resources};
+
+use crate::balance::BEST;
+use crate::candidate_loads::scored_loads;
+use crate::node_load::NodeLoad;
+use crate::node_table::{Freshness, NodeSet, NodeState};
+use crate::profile::Weights;
+use crate::{SchedulingPolicy, balance, headroom};
+
+use super::shape::Shape;
+
+/// A level stays while the exact value is closer to it than this: one level, where rounding alone
+/// would change it after a half.
+const HYSTERESIS: f64 = 1.0;
+
+/// The value of a score label, 0 to 4; 4 is best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScoreLevel(u8);
+
+impl ScoreLevel {
+    /// A node without the label counts as this.
+    pub const BEST: Self = Self(4);
+    /// All levels, from the worst, as label values.
+    pub const VALUES: [&'static str; 5] = ["0", "1", "2", "3", "4"];
+
+    /// The level with this label value.
+    pub fn of_value(value: &str) -> Option<Self> {
+        let at = Self::VALUES.iter().position(|one| *one == value)?;
+        u8::try_from(at).ok().map(Self)
+    }
+
+    pub fn value(self) -> &'static str {
+        Self::VALUES
+            .get(usize::from(self.0))
+            .copied()
+            .unwrap_or("4")
+    }
+
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// The level for an exact value of 0 to 4, given the level until now.
+    pub fn next(before: Option<Self>, exact: f64) -> Self {
+        match before {
+            Some(before) if (f64::from(before.0) - exact).abs() < HYSTERESIS => before,
+            _ => Self(balance::to_wire(exact).min(Self::BEST.0)),
+        }
+    }
+}
+
+/// The level of a node before it is rounded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ExactLevel {
+    /// From 0 to 4, not rounded; 4 is best.
+    pub value: f64,
+    /// By fresh measurements of all resources that other nodes have. Otherwise partly by what the Pods of the node demand, which may be far less
+    /// than they use.
+    pub is_measured: bool,
+}
+
+/// The schedulable nodes that are compared with each other. Those with a taint are a pool of their
+/// own: an idle control plane would otherwise leave all workers alike. Nodes without a fresh
+/// measurement do not change the levels of the others.
+#[derive(Debug)]
+pub struct ScorePools<'a>([ScorePool<'a>; 2]);
+
+#[derive(Debug)]
+struct ScorePool<'a> {
+    /// The measured ones first.
+    nodes: Vec<&'a NodeState>,
+    /// The loads of the measured nodes, compared among themselves.
+    measured: Vec<NodeLoad>,
+    /// The loads of all nodes, if some are not measured.
+    all: Option<Vec<NodeLoad>>,
+}
+
+impl<'a> ScorePools<'a> {
+    pub fn of(nodes: &'a NodeSet) -> Self {
+        Self([false, true].map(|tainted| {
+            let is_in = |node: &&NodeState| node.schedulable && node.tainted == tainted;
+            ScorePool::of(nodes.iter().filter(is_in))
+        }))
+    }
+
+    /// The exact level of each node for a shape. Empty if its profile is no longer configured.
+    pub fn exact_levels(
+        &self,
+        shape: &Shape,
+        policy: &SchedulingPolicy,
+    ) -> Vec<(Arc<str>, ExactLevel)> {
+        let Some(weights) = policy.profiles.get(shape.profile()) else {
+            return Vec::new();
+        };
+        let demand = shape.demand();
+        let pools = self.0.iter();
+        pools
+            .flat_map(|pool| pool.exact_levels(&demand, weights, policy))
+            .collect()
+    }
+}
+
+impl<'a> ScorePool<'a> {
+    fn of(nodes: impl Iterator<Item = &'a NodeState>) -> Self {
+        let nodes: Vec<&NodeState> = nodes.collect();
+        // A resource that no node has fresh is missing for all alike, and disk may be measured apart.
+        let compared = Resources::from_fn(|resource| {
+            let is_fresh = |node: &&NodeState| node.freshness[resource] == Freshness::Fresh;
+            resource != Resource::Disk && nodes.iter().any(is_fresh)
+        });
+        let (mut nodes, unmeasured): (Vec<_>, Vec<_>) = nodes
+            .into_iter()
+            .partition(|node| node.has_fresh_measurement() && !node.has_lost_measurement(compared));
+        let measured = scored_loads(&nodes);
+        let all_are_measured = unmeasured.is_empty();
+        nodes.extend(unmeasured);
+        Self {
+            all: (!all_are_measured).then(|| scored_loads(&nodes)),
+            nodes,
+            measured,
+        }
+    }
+
+    fn exact_levels(
+        &self,
+        demand: &Resources<Amount>,
+        weights: &Weights,
+        policy: &SchedulingPolicy,
+    ) -> Vec<(Arc<str>, ExactLevel)> {
+        let measured = self.measured.len();
+        let mut scores = balance::scores(&self.measured, demand, weights, policy.scoring);
+        if let Some(all) = &self.all {
+            let all = balance::scores(all, demand, weights, policy.scoring);
+            scores.extend(all.into_iter().skip(measured));
+        }
+        let nodes = self.nodes.iter().zip(scores).enumerate();
+        let level = |(at, (node, score)): (usize, (&&NodeState, f64))| {
+            let fits = headroom::fits(demand, &node.load, policy.headroom);
+            let sum = score + if fits { BEST } else { 0.0 };
+            let level = ExactLevel {
+                value: f64::from(ScoreLevel::BEST.0) * sum / (2.0 * BEST),
+                is_measured: at < measured,
+            };
+            (Arc::clone(&node.name), level)
+        };
+        nodes.map(level).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use evenkeel_metrics::usage::{NodeSample, UsageSample};
+    use evenkeel_objects::no_headroom::NoHeadroom;
+    use evenkeel_objects::node_facts::NodeFacts;
+    use evenkeel_units::{Amount, Ratio, Resource, Resources};
+    use jiff::{SignedDuration, Timestamp};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::NodesToScore;
+    use crate::balance::{Normalization, ScoringStrategy};
+    use crate::node_table::{NodeTable, Settings};
+    use crate::profile::ProfileTable;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn exact_levels(
+        shape: &Shape,
+        nodes: &NodeSet,
+        policy: &SchedulingPolicy,
+    ) -> Vec<(Arc<str>, ExactLevel)> {
+        ScorePools::of(nodes).exact_levels(shape, policy)
+    }
+
+    fn policy() -> SchedulingPolicy {
+        SchedulingPolicy {
+            headroom: Ratio::share(0.8).unwrap(),
+            headroom_by_priority_class: BTreeMap::new(),
+            profile_threshold: Ratio::share(0.15).unwrap(),
+            no_headroom: NoHeadroom::Reject,
+            nodes_to_score: NodesToScore::ALL,
+            relax_after: None,
+            scoring: ScoringStrategy::pure(Normalization::Joint),
+            profiles: ProfileTable::default(),
+            caps_as_demand: false,
+            default_capacity: Resources::default(),
+            scheduler_name: None,
+            score_labels: None,
+            max_age: SignedDuration::from_mins(3),
+        }
+    }
+
+    fn facts() -> NodeFacts {
+        NodeFacts {
+            capacity: Resources::new([Some(Amount::new(1000)); 5]),
+            schedulable: true,
+            ..NodeFacts::default()
+        }
+    }
+
+    /// Nodes of 1000 millicores with so much of it in use; `None` if unmeasured.
+    fn table(nodes: &[(&str, NodeFacts, Option<u64>)]) -> NodeTable {
+        let mut table = NodeTable::new(Settings::default());
+        let mut sample = UsageSample::default();
+        for (name, facts, used) in nodes {
+            table.apply_node(name, *facts, NOW);
+            let mut row = Resources::default();
+            row[Resource::Cpu] = used.map(|used| NodeSample {
+                value: Amount::new(used),
+                at: NOW,
+                window: SignedDuration::ZERO,
+            });
+            sample.insert_node(*name, &row);
+        }
+        table.apply_sample(Arc::new(sample), NOW);
+        table
+    }
+
+    fn levels(nodes: &[(&str, NodeFacts, Option<u64>)], shape: &str) -> Vec<(String, u8)> {
+        let shape = Shape::named(shape).unwrap();
+        let exact = exact_levels(&shape, table(nodes).nodes(), &policy());
+        let measured = exact.iter().filter(|(_, exact)| exact.is_measured);
+        let mut found: Vec<(String, u8)> = measured
+            .map(|(name, exact)| (name.to_string(), ScoreLevel::next(None, exact.value).get()))
+            .collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn score_and_headroom_make_the_level() {
+        let nodes = [
+            ("cool", facts(), Some(100)),
+            ("full", facts(), Some(790)),
+            ("hot", facts(), Some(700)),
+            ("warm", facts(), Some(400)),
+        ];
+        let expected = [("cool", 4), ("full", 0), ("hot", 2), ("warm", 3)];
+        let expected = expected.map(|(name, level)| (name.to_owned(), level));
+        assert_eq!(levels(&nodes, "compute-c2"), expected);
+        assert_eq!(levels(&nodes, "gone-c2"), [], "the profile is unknown");
+    }
+
+    #[test]
+    fn unmeasured_nodes_are_marked_and_cordoned_ones_have_no_level() {
+        let cordoned = NodeFacts {
+            schedulable: false,
+            ..facts()
+        };
+        let nodes = [
+            ("a", facts(), Some(500)),
+            ("b", facts(), Some(600)),
+            ("c", facts(), None),
+            ("d", cordoned, Some(0)),
+        ];
+        let expected = [("a", 4), ("b", 2)];
+        let expected = expected.map(|(name, level)| (name.to_owned(), level));
+        assert_eq!(levels(&nodes, "compute-c1"), expected, "c does not count");
+        let shape = Shape::named("compute-c1").unwrap();
+        let exact = exact_levels(&shape, table(&nodes).nodes(), &policy());
+        let unmeasured: Vec<&str> = exact
+            .iter()
+            .filter(|(_, exact)| !exact.is_measured)
+            .map(|(name, _)| &**name)
+            .collect();
+        assert_eq!(unmeasured, ["c"]);
+    }
+
+    /// The harm: a node that was full by network counted as idle once its network was not measured any more.
+    #[test]
+    fn a_node_without_a_resource_that_others_have_is_not_measured() {
+        const BOTH: &[Resource] = &[Resource::Cpu, Resource::NetworkIo];
+        const CPU: &[Resource] = &[Resource::Cpu];
+        let sample = |nodes: &[(&str, &[Resource])], at: Timestamp| {
+            let mut sample = UsageSample::default();
+            for (name, resources) in nodes {
+                let mut row = Resources::default();
+                for resource in *resources {
+                    row[*resource] = Some(NodeSample {
+                        value: Amount::new(100),
+                        at,
+                        window: SignedDuration::ZERO,
+                    });
+                }
+                sample.insert_node(*name, &row);
+            }
+            Arc::new(sample)
+        };
+        let later = NOW + SignedDuration::from_mins(10);
+        for (after, expected) in [
+            ([("a", BOTH), ("b", CPU)], &["a"][..]),
+            // The source has no network of any node.
+            ([("a", CPU), ("b", CPU)], &["a", "b"]),
+            ([("a", BOTH), ("b", &[Resource::NetworkIo])], &["a"]),
+        ] {
+            let mut table = table(&[("a", facts(), None), ("b", facts(), None)]);
+            table.apply_sample(sample(&[("a", BOTH), ("b", BOTH)], NOW), NOW);
+            table.apply_sample(sample(&after, later), later);
+            let shape = Shape::named("network-n2").unwrap();
+            let exact = exact_levels(&shape, table.nodes(), &policy());
+            let measured = exact.iter().filter(|(_, exact)| exact.is_measured);
+            let mut measured: Vec<&str> = measured.map(|(name, _)| &**name).collect();
+            measured.sort_unstable();
+            assert_eq!(measured, expected, "{after:?}");
+        }
+    }
+
+    #[test]
+    fn tainted_nodes_are_compared_with_each_other() {
+        let tainted = NodeFacts {
+            tainted: true,
+            ..facts()
+        };
+        let nodes = [
+            ("a", facts(), Some(500)),
+            ("b", facts(), Some(600)),
+            ("control-1", tainted, Some(10)),
+            ("control-2", tainted, Some(60)),
+        ];
+        let expected = [("a", 4), ("b", 2), ("control-1", 4), ("control-2", 2)];
+        let expected = expected.map(|(name, level)| (name.to_owned(), level));
+        assert_eq!(levels(&nodes, "compute-c1"), expected);
+    }
+
+    #[test]
+    fn a_level_stays_within_one_of_the_exact_value() {
+        let level = |value: &str| ScoreLevel::of_value(value);
+        for (before, exact, expected) in [
+            (None, 2.49, "2"),
+            (None, 2.5, "3"),
+            (None, 4.0, "4"),
+            (level("2"), 2.99, "2"),
+            (level("2"), 3.0, "3"),
+            (level("2"), 1.01, "2"),
+            (level("2"), 1.0, "1"),
+            (level("4"), 0.4, "0"),
+            (level("x"), 1.2, "1"),
+        ] {
+            let next = ScoreLevel::next(before, exact);
+            assert_eq!(next.value(), expected, "{before:?} {exact}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_node_with_less_in_use_is_never_below(used in prop::collection::vec(0_u64..1500, 1..40)) {
+            let names: Vec<String> = (0..used.len()).map(|at| at.to_string()).collect();
+            let nodes = names.iter().zip(&used).map(|(name, used)| (name.as_str(), facts(), Some(*used)));
+            let nodes: Vec<_> = nodes.collect();
+            let table = table(&nodes);
+            let shape = Shape::named("compute-c3").unwrap();
+            let exact = exact_levels(&shape, table.nodes(), &policy());
+            let exact: BTreeMap<Arc<str>, f64> =
+                exact.into_iter().map(|(name, exact)| (name, exact.value)).collect();
+            prop_assert_eq!(exact.len(), used.len());
+            for (name, level) in &exact {
+                prop_assert!((0.0..=4.0).contains(level));
+                for (other, higher) in &exact {
+                    let used = |name: &Arc<str>| used[name.parse::<usize>().unwrap()];
+                    prop_assert!(used(name) > used(other) || *level >= higher - 1e-9);
+                }
+            }
+        }
+
+        #[test]
+        fn the_next_level_is_within_one_and_settles(before in 0_usize..5, exact in 0.0..=4.0) {
+            let before = ScoreLevel::of_value(ScoreLevel::VALUES[before]);
+            let next = ScoreLevel::next(before, exact);
+            prop_assert!((f64::from(next.get()) - exact).abs() < 1.0);
+            prop_assert_eq!(ScoreLevel::next(Some(next), exact), next);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The gaps in a record, in sentences: facts that it cannot show. The same list stands in the record
+//! and in the output of a replay.
+
+use evenkeel_units::{Amount, Resource};
+
+use super::{ClusterRecord, read_scale};
+
+/// True of every record.
+const ALWAYS: [&str; 5] = [
+    "The load is the cpu that Pods used. Requests that waited or failed are missing, so a load \
+     above the limits of the Pods looks like one at their limits.",
+    "Times of image pulls are unknown. They are part of the start of each Pod, on every node.",
+    "Pods that lived for less than two scrapes have no series.",
+    "Affinity, taints, topology spread, volumes, priorities and disruption budgets are not \
+     replayed. Requests, limits and HPAs are those at the end of the record.",
+    "A replay begins at midnight UTC, so calendars (CronHPAs) do not match. Fields such as \
+     readiness gates and Evenkeel's own custom resources are not recorded.",
+];
+
+/// How long an API server keeps Events by default.
+const EVENTS: &str = "The API server keeps Events for one hour by default";
+
+impl ClusterRecord {
+    /// One sentence or two for each gap.
+    pub fn gaps(&self) -> Vec<String> {
+        let mut gaps: Vec<String> = ALWAYS.map(str::to_owned).to_vec();
+        let step = self.span.step;
+        gaps.push(format!(
+            "Series have one value each {step:#}. Shorter peaks are flatter than they were."
+        ));
+        self.node_gaps(&mut gaps);
+        self.workload_gaps(&mut gaps);
+        self.event_gaps(&mut gaps);
+        self.unread_gaps(&mut gaps);
+        gaps
+    }
+
+    fn node_gaps(&self, gaps: &mut Vec<String>) {
+        gaps.push(
+            "The nodes are those at the end of the record. A node that left is missing.".to_owned(),
+        );
+        gaps.push(
+            "Pods that run at the start are placed again, all of them 30 seconds into the replay."
+                .to_owned(),
+        );
+        let count = |what: fn(&super::NodeRecord) -> bool| {
+            self.nodes.iter().filter(|node| what(node)).count()
+        };
+        let begin = self.span.begin();
+        let late = self.nodes.iter();
+        let late = late.filter(|node| node.created.is_some_and(|at| at > begin));
+        let late = late.count();
+        for (number, what) in [
+            (late, "joined later and exist from the beginning"),
+            (
+                count(|node| node.control_plane || !node.schedulable),
+                "are of the control plane, cordoned or not Ready, and are left out",
+            ),
+            (
+                count(|node| node.tainted && !node.control_plane),
+                "have taints, which are left out",
+            ),
+            (
+                count(|node| node.capacity[Resource::NetworkIo].is_none()),
+                "announce no network capacity: 10Gbps is assumed",
+            ),
+            (
+                count(|node| node.capacity[Resource::DiskIo].is_none()),
+                "announce no disk I/O capacity: 1GB/s is assumed",
+            ),
+        ] {
+            if number > 0 {
+                gaps.push(format!("Nodes that {what}: {number}."));
+            }
+        }
+        let others = self.pod_groups().others.len();
+        if others > 0 {
+            gaps.push(format!(
+                "Pods of DaemonSets, of Jobs and without a controller: {others}. Their requests are \
+                 taken off the capacity of their nodes for the whole time."
+            ));
+        }
+    }
+
+    fn workload_gaps(&self, gaps: &mut Vec<String>) {
+        let stateful = self.workloads.iter();
+        let stateful = stateful.filter(|one| one.kind != "Deployment").count();
+        if stateful > 0 {
+            gaps.push(format!(
+                "StatefulSets that are replayed as Deployments: {stateful}."
+            ));
+        }
+        let groups = self.pod_groups();
+        for (workload, pods) in self.workloads.iter().zip(&groups.of_workloads) {
+            let name = format!("{}/{}", workload.namespace, workload.name);
+            let known = workload.load.iter().flatten().count();
+            let all = workload.load.len();
+            if known == 0 {
+                gaps.push(format!(
+                    "{name}: no series of its cpu. Its Pods use what they request."
+                ));
+            } else if known * 100 < all * 95 {
+                gaps.push(format!(
+                    "{name}: {known} of {all} values of its cpu are known. The others are \
+                     interpolated linearly."
+                ));
+            }
+            if !pods.iter().any(|pod| pod.ready.is_some()) {
+                gaps.push(format!("{name}: no Pod shows its start. 30s is assumed."));
+            }
+            let mut own = self.autoscalers.iter().filter(|one| one.scales(workload));
+            let Some(autoscaler) = own.next() else {
+                continue;
+            };
+            let read = read_scale(&autoscaler.spec, workload.demand[Resource::Cpu]);
+            let (is_replayed, left_out) = match read {
+                Ok(read) => (read.scale.is_some(), read.left_out),
+                Err(why) => (false, vec![why]),
+            };
+            if !left_out.is_empty() {
+                gaps.push(format!(
+                    "{name}: these parts of its HPA are not replayed: {}.",
+                    left_out.join(", ")
+                ));
+            }
+            if !is_replayed {
+                let without = workload.demand[Resource::Cpu] == Amount::ZERO;
+                let why = if without {
+                    "its Pods request no cpu"
+                } else {
+                    "it has no target of cpu up to 100 %"
+                };
+                gaps.push(format!(
+                    "{name}: its HPA is not replayed, because {why}. Its recorded counts are replayed \
+                     instead."
+                ));
+            }
+        }
+    }
+
+    fn event_gaps(&self, gaps: &mut Vec<String>) {
+        let times = self
+            .events
+            .iter()
+            .filter_map(|event| event.first.or(event.last));
+        let told = match times.min() {
+            Some(oldest) if oldest > self.span.from => {
+                format!(
+                    "{EVENTS}: the oldest in this record is from {oldest}; earlier ones are missing."
+                )
+            }
+            Some(_) => format!("{EVENTS}. This record has Events of its whole time."),
+            None => format!("{EVENTS}. This record has none."),
+        };
+        gaps.push(told);
+        if self.unread.dropped_events > 0 {
+            gaps.push(format!(
+                "Events beyond the most that a record keeps: {}.",
+                self.unread.dropped_events
+            ));
+        }
+        if self.is_anonymized {
+            gaps.push(
+                "Names are replaced. Messages of Events, selectors of metrics, most annotations and \
+                 the names of custom kinds are left out."
+                    .to_owned(),
+            );
+        }
+    }
+
+    fn unread_gaps(&self, gaps: &mut Vec<String>) {
+        let super::UnreadParts {
+            other_namespaces,
+            kinds,
+            resources,
+            namespaces,
+            refused_workloads,
+            deleted_workloads,
+            counts_by_series,
+            dropped_events: _,
+        } = &self.unread;
+        if *other_namespaces {
+            gaps.push(
+                "Only one namespace was recorded. Pods of others are missing, so the nodes are emptier \
+                 than they were."
+                    .to_owned(),
+            );
+        }
+        for (kind, status) in kinds {
+            gaps.push(format!(
+                "The API server refused the list of {kind} with status {status}."
+            ));
+        }
+        for resource in resources {
+            gaps.push(format!(
+                "There are no series of {resource} of Pods. Their requests are assumed as their use."
+            ));
+        }
+        for namespace in namespaces {
+            gaps.push(format!(
+                "Prometheus refused queries for the namespace {namespace}. Series of it are missing."
+            ));
+        }
+        if *refused_workloads > 0 {
+            gaps.push(format!(
+                "Workloads whose queries Prometheus refused or did not answer: {refused_workloads}."
+            ));
+        }
+        if *deleted_workloads > 0 {
+            gaps.push(format!(
+                "Workloads that had load and no longer exist: {deleted_workloads}. Their requests are \
+                 unknown, so they are left out."
+            ));
+        }
+        if *counts_by_series > 0 {
+            gaps.push(format!(
+                "Workloads without counts of kube-state-metrics: {counts_by_series}. Their Pods are \
+                 counted by their cpu series, ready or not."
+            ));
+        }
+    }
+}
