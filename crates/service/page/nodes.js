@@ -22,6 +22,8 @@ let order = [];
 let places = new Map();
 /** Places whose tile is to be written. */
 const dirty = new Set();
+/** Where the next frame goes on. Neighbours are written together, because they are painted together. */
+let cursor = 0;
 /** Tiles on the screen. */
 const seen = new Set();
 const visible = new IntersectionObserver((entries) => {
@@ -185,11 +187,13 @@ function work() {
     grid.append(fresh);
   }
   for (const onScreen of [true, false]) {
-    for (const index of dirty) {
-      if (left <= 0 || performance.now() > end) break;
-      const tile = tiles[index];
+    const from = cursor;
+    for (let step = 0; step < order.length && left > 0 && performance.now() < end; step += 1) {
+      const index = (from + step) % order.length;
+      const tile = dirty.has(index) && tiles[index];
       if (!tile || (onScreen && !seen.has(tile))) continue;
       show(tile, index);
+      cursor = index + 1;
       left -= 1;
     }
   }
