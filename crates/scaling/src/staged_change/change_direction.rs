@@ -62,8 +62,10 @@ impl ChangePlan {
             let is_finished = change.progress == Progress::Finished;
             let direction = change.direction();
             match (direction, wanted.cmp(&online)) {
-                // Waiting Pods are surplus once nothing else is under way.
-                (_, Ordering::Equal) => !is_finished || counts.parked() == 0,
+                // Waiting Pods are surplus once nothing else is under way and the counts are written.
+                (_, Ordering::Equal) => {
+                    !is_finished || counts.parked() == 0 || staging.current.online != online
+                }
                 // A move after a finished change is a change of its own, and no sooner for that.
                 (Direction::Up, Ordering::Greater) | (Direction::Down, Ordering::Less) => {
                     !is_finished
