@@ -99,6 +99,27 @@ async fn a_placement_has_its_node_its_reason_and_one_entry() {
         giant["reason"],
         "none of 2 nodes has headroom; they lack cpu on 2"
     );
+    // A later answer takes the place of the refusal, whatever kube-scheduler does next.
+    for (cpu, node, outcome, reason) in [
+        (
+            "10",
+            json!("node-0001"),
+            "expected",
+            "the only node with headroom",
+        ),
+        ("1", Value::Null, "passed", "2 of 2 nodes had headroom"),
+    ] {
+        let asked = call("giant", cpu, &["node-0001", "node-0299"]);
+        service.post(FILTER, asked.to_string()).await;
+        let list = read(&service, "/api/v1/placements").await;
+        let giant = &list["placements"][1];
+        assert_eq!(
+            (&giant["outcome"], &giant["node"]),
+            (&json!(outcome), &node)
+        );
+        let found = giant["reason"].as_str().unwrap();
+        assert!(found.starts_with(reason), "{found}");
+    }
     let other = read(&service, "/api/v1/placements?namespace=other").await;
     assert_eq!(other["placements"], json!([]));
     let wrong = service

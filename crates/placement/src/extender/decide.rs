@@ -58,6 +58,12 @@ impl FilterResult {
         refused.is_none_or(|refused| refused.is_empty())
     }
 
+    /// The number of nodes that pass.
+    pub fn passed(&self) -> usize {
+        let positions = 0..self.refused.len();
+        positions.filter(|&position| self.passes(position)).count()
+    }
+
     /// The position of the only passing node, if there is exactly one: kube-scheduler then skips
     /// prioritize.
     pub fn only(&self) -> Option<usize> {

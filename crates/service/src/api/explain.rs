@@ -50,11 +50,8 @@ pub(crate) fn past_reason(
     prioritize: Option<&PastVerdict>,
     node: &str,
 ) -> Option<String> {
-    // An answer to prioritize from before the last filter is of an earlier attempt.
-    let filtered = filter.map(|past| past.at);
-    let ranked = prioritize.filter(|past| Some(past.at) >= filtered);
     let terms = |past: Option<&PastVerdict>| past?.terms.as_ref()?.reason(node);
-    terms(ranked).or_else(|| terms(filter))
+    terms(prioritize).or_else(|| terms(filter))
 }
 
 /// The node preferences of a Pod by score labels.

@@ -24,9 +24,10 @@ pub struct Placement {
     pub namespace: String,
     pub pod: String,
     pub uid: String,
-    /// The node; `null` if no node had headroom.
+    /// The node; `null` if no node had headroom, or if several passed and none is scored best.
     pub node: Option<String>,
-    /// `chosen` by kube-scheduler, `expected` by the scores, or `refused` by every node.
+    /// `chosen` by kube-scheduler, `expected` by the scores or as the only node, `passed` on several
+    /// nodes, or `refused` by every node.
     pub outcome: Cow<'static, str>,
     pub profile: Option<String>,
     /// The score of the node, 0 to 10.

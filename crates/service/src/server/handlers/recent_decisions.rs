@@ -193,7 +193,8 @@ impl Decisions {
         })
     }
 
-    /// Records an answer to filter, with which an attempt to place the Pod as it now is begins.
+    /// Records an answer to filter. It begins a new attempt to place the Pod, as the Pod now is, so the
+    /// answers of the attempt before are dropped.
     pub(super) fn filtered(
         &self,
         request: &ExtenderRequest<'_>,
@@ -202,7 +203,6 @@ impl Decisions {
         snapshot: &Arc<Snapshot>,
     ) {
         let pod = &request.pod;
-        let before = self.of(pod);
         let stored = Arc::new(pod.clone());
         let record = DecisionRecord {
             pod: Arc::clone(&stored),
@@ -210,18 +210,23 @@ impl Decisions {
                 at: call.now,
                 verdict: verdict::of_filter(filtered),
             }),
-            prioritize: before.as_ref().and_then(|record| record.prioritize.clone()),
-            notice: before.and_then(|record| record.notice),
+            prioritize: None,
+            notice: None,
         };
         self.records.insert(name_of(pod), record);
         let picture = PlacementDecisionInput::of(request, filtered.asked.as_ref(), call, snapshot);
         self.pictures
             .insert((name_of(pod), PlacementVerb::Filter), Arc::new(picture));
+        let only = filtered.only().and_then(|only| request.names.get(only));
+        let outcome = match filtered.passed() {
+            0 => PlacementOutcome::Refused,
+            1 => PlacementOutcome::Expected,
+            _ => PlacementOutcome::Passed,
+        };
         // Last, so that a reader of the log finds the record.
-        let asked = filtered.refused.len();
-        if asked > 0 && !(0..asked).any(|position| filtered.passes(position)) {
+        if !filtered.refused.is_empty() {
             let mut log = self.placements();
-            log.put(&stored, call.now, None, PlacementOutcome::Refused);
+            log.put(&stored, call.now, only.map(|name| &**name), outcome);
         }
     }
 

@@ -15,8 +15,11 @@ pub(crate) const KEPT: usize = 500;
 pub(crate) enum PlacementOutcome {
     /// kube-scheduler reported the node.
     Chosen,
-    /// The node has the best score, and kube-scheduler has not reported its choice.
+    /// The node has the best score or is the only one with headroom, and kube-scheduler has not reported
+    /// its choice.
     Expected,
+    /// Several nodes passed, and kube-scheduler has not asked for scores, or decides without them.
+    Passed,
     /// No node has headroom.
     Refused,
 }
@@ -26,6 +29,7 @@ impl PlacementOutcome {
         match self {
             Self::Chosen => "chosen",
             Self::Expected => "expected",
+            Self::Passed => "passed",
             Self::Refused => "refused",
         }
     }

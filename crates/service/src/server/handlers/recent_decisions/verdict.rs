@@ -14,9 +14,7 @@ pub(super) fn of_filter(filtered: &FilterResult) -> ExtenderVerdict {
     let asked = filtered.refused.len();
     ExtenderVerdict::Filtered {
         asked,
-        passed: (0..asked)
-            .filter(|&position| filtered.passes(position))
-            .count(),
+        passed: filtered.passed(),
         refused_by: Resource::ALL
             .into_iter()
             .map(|resource| (resource.as_str().into(), refusing(resource)))
