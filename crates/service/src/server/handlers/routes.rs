@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use axum::routing::{MethodRouter, post};
+use axum::handler::Handler;
+use axum::routing::MethodRouter;
 use evenkeel_units::Bytes;
 
 use super::spans::traced;
@@ -71,25 +72,30 @@ impl Handlers {
             path: paths::BIND,
             ..filter
         };
-        let handled = |endpoint: RouteEndpoint, handler: MethodRouter<Self>| {
-            let handler = handler.with_state(self.clone());
-            (endpoint, traced(&self.recorder, endpoint.path, handler))
-        };
         Routes::new(metrics)
             .caller(
                 "admission",
                 settings.admission_budget,
-                [handled(mutate, post(admission::mutate))],
+                [self.handled(mutate, admission::mutate)],
             )
             .caller(
                 "extender",
                 settings.extender_budget,
                 [
-                    handled(filter, post(extender::filter)),
-                    handled(prioritize, post(extender::prioritize)),
-                    handled(preempt, post(extender::preempt)),
-                    handled(bind, post(extender::bind)),
+                    self.handled(filter, extender::filter),
+                    self.handled(prioritize, extender::prioritize),
+                    self.handled(preempt, extender::preempt),
+                    self.handled(bind, extender::bind),
                 ],
             )
+    }
+
+    fn handled<H, T>(&self, endpoint: RouteEndpoint, handler: H) -> (RouteEndpoint, MethodRouter)
+    where
+        H: Handler<T, Self>,
+        T: 'static,
+    {
+        let handler = traced(&self.recorder, endpoint.path, handler);
+        (endpoint, handler.with_state(self.clone()))
     }
 }

@@ -1,66 +1,105 @@
 //! A span for each call of the API server and of kube-scheduler. The handlers add what they decided through
 //! [`BufferedRequest`](crate::server::BufferedRequest).
 
-use std::sync::Arc;
+use std::convert::Infallible;
+use std::task::{Context, Poll};
 
-use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::extract::Request;
+use axum::handler::Handler;
 use axum::response::Response;
-use axum::routing::MethodRouter;
+use axum::routing::{MethodRouter, post};
 use evenkeel_objects::pod::Pod;
+use futures::future::{BoxFuture, Either};
 use opentelemetry::KeyValue;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tower::{Layer, Service};
 
+use super::Handlers;
 use crate::server::error::ErrorReason;
 use crate::telemetry::spans::{ActiveSpan, SpanRecorder, count, text};
 
-/// `handler` with a span for each call of `path`; the handler itself without tracing.
-pub(super) fn traced(
+/// `handler` for POST, with a span for each call of `path`.
+pub(super) fn traced<H, T>(
     recorder: &SpanRecorder,
     path: &'static str,
-    handler: MethodRouter,
-) -> MethodRouter {
-    if recorder.is_off() {
-        return handler;
-    }
-    let traced = TracedPath {
+    handler: H,
+) -> MethodRouter<Handlers>
+where
+    H: Handler<T, Handlers>,
+    T: 'static,
+{
+    post(handler.layer(SpanLayer {
         recorder: recorder.clone(),
         path,
         name: path.rsplit('/').next().unwrap_or(path),
-    };
-    handler.layer(from_fn_with_state(Arc::new(traced), TracedPath::middleware))
+    }))
 }
 
-struct TracedPath {
+#[derive(Clone)]
+struct SpanLayer {
     recorder: SpanRecorder,
     path: &'static str,
     name: &'static str,
 }
 
-impl TracedPath {
-    async fn middleware(
-        State(traced): State<Arc<Self>>,
-        mut request: Request,
-        next: Next,
-    ) -> Response {
-        let span = traced.recorder.serve(traced.name, request.headers());
+impl<S> Layer<S> for SpanLayer {
+    type Service = SpanService<S>;
+
+    fn layer(&self, inner: S) -> SpanService<S> {
+        SpanService {
+            layer: self.clone(),
+            inner,
+        }
+    }
+}
+
+/// Adds nothing but the question to a call that is not sampled.
+#[derive(Clone)]
+struct SpanService<S> {
+    layer: SpanLayer,
+    inner: S,
+}
+
+impl<S> Service<Request> for SpanService<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<S::Future, BoxFuture<'static, Result<Response, Infallible>>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let SpanLayer {
+            recorder,
+            path,
+            name,
+        } = &self.layer;
+        let span = recorder.serve(name, request.headers());
         if !span.is_sampled() {
-            return next.run(request).await;
+            return Either::Left(self.inner.call(request));
         }
         span.set(|| {
             [
                 KeyValue::new("http.request.method", "POST"),
-                KeyValue::new("http.route", traced.path),
-                KeyValue::new("url.path", traced.path),
+                KeyValue::new("http.route", *path),
+                KeyValue::new("url.path", *path),
                 KeyValue::new("url.scheme", "https"),
             ]
         });
         request.extensions_mut().insert(span.clone());
         let unanswered = UnansweredCall(span);
-        let response = next.run(request).await;
-        unanswered.answered(&response);
-        response
+        let answer = self.inner.call(request);
+        Either::Right(Box::pin(async move {
+            let response = answer.await?;
+            unanswered.answered(&response);
+            Ok(response)
+        }))
     }
 }
 
