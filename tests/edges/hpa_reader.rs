@@ -194,8 +194,16 @@ async fn rescales_are_read_with_their_first_and_last_time() {
         |path| {
             let mut other = event(7, EARLY, EARLY, 1);
             other["reason"] = json!("FailedGetScale");
+            let mut of_earlier_hpa = event(8, LATE, LATE, 1);
+            of_earlier_hpa["regarding"]["uid"] = json!("another");
             match path {
-                EVENTS => list(&[event(5, EARLY, LATEST, 3), event(3, LATE, LATE, 1), other]),
+                EVENTS => list(&[
+                    event(5, EARLY, LATEST, 3),
+                    event(3, LATE, LATE, 1),
+                    other,
+                    event(9, "9999-12-30T21:59:00Z", "9999-12-30T21:59:00Z", 1),
+                    of_earlier_hpa,
+                ]),
                 _ => answer(path),
             }
         },

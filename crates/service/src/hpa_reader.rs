@@ -69,7 +69,7 @@ pub async fn read(
         }
         _ => Readings::default(),
     };
-    let history = past_events::read(client, namespace, name).await;
+    let history = past_events::read(client, namespace, &autoscaler.metadata, now).await;
     let setters = reader.bound_setters(&autoscaler).await;
     Ok(HpaSnapshot {
         controller: Controller::default(),

@@ -54,7 +54,7 @@ pub(super) fn hold(
         seconds,
         replicas,
         earliest_end: earliest_end(input, history, direction, replicas, window),
-        latest_end: input.now + window,
+        latest_end: input.now.saturating_add(window).unwrap_or(Timestamp::MAX),
     })
 }
 
@@ -81,6 +81,7 @@ fn earliest_end(
     let risen = history.newest().filter(|newest| {
         direction == ScaleDirection::Down && newest.is_rise_by_metric && newest.replicas >= replicas
     });
-    let end = seen.max(risen.map(|newest| newest.at))? + window;
+    let begin = seen.max(risen.map(|newest| newest.at))?;
+    let end = begin.checked_add(window).ok()?;
     (end > input.now).then_some(end)
 }

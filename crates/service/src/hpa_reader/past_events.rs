@@ -2,6 +2,7 @@
 
 use evenkeel_hpa::explanation::{PastRescale, RescaleHistory};
 use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::meta::Meta;
 use jiff::Timestamp;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::ListParams;
@@ -16,8 +17,15 @@ const RESCALED: &str = "SuccessfulRescale";
 /// Events beyond this number are not looked for; Kubernetes keeps them for an hour.
 const MOST: u32 = 500;
 
-pub(super) async fn read(client: &Client, namespace: &str, name: &str) -> RescaleHistory {
+/// Reads the rescales of the HPA that has this metadata. Events of an earlier HPA of its name do not count.
+pub(super) async fn read(
+    client: &Client,
+    namespace: &str,
+    hpa: &Meta,
+    now: Timestamp,
+) -> RescaleHistory {
     let api: Api<Event> = Api::namespaced(client.clone(), namespace);
+    let name = hpa.name.as_deref().unwrap_or_default();
     let kind = Kind::HorizontalPodAutoscaler.as_str();
     let fields = format!("regarding.kind={kind},regarding.name={name}");
     let params = ListParams::default().fields(&fields).limit(MOST);
@@ -25,18 +33,26 @@ pub(super) async fn read(client: &Client, namespace: &str, name: &str) -> Rescal
         right("list", &Kind::Event.qualified(), namespace)
     });
     match required(read, "the Events") {
-        Ok(list) => history(list.map_or_else(Vec::new, |list| list.items)),
+        Ok(list) => {
+            let mut events = list.map_or_else(Vec::new, |list| list.items);
+            events.retain(|event| {
+                let of = event.regarding.as_ref().and_then(|of| of.uid.as_deref());
+                of.is_none() || of == hpa.uid.as_deref()
+            });
+            history(events, now)
+        }
         Err(error) => RescaleHistory::unreadable(error.to_string()),
     }
 }
 
-fn history(events: Vec<Event>) -> RescaleHistory {
+/// Anyone who may create Events chooses their times. An Event of the future says nothing about the past.
+fn history(events: Vec<Event>, now: Timestamp) -> RescaleHistory {
     let (mut rescales, mut gap) = (Vec::new(), None);
     for event in events {
         let message = event.note.as_deref().unwrap_or_default();
         let times = EventTimes::of(&event);
         let is_rescale = event.reason.as_deref() == Some(RESCALED);
-        let Some(last) = times.last.filter(|_| is_rescale) else {
+        let Some(last) = times.last.filter(|last| is_rescale && *last <= now) else {
             continue;
         };
         rescales.extend(PastRescale::parse(message, last));
