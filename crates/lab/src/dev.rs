@@ -367,6 +367,10 @@ fn run_once(
         configuration: given.fields.clone(),
         patience: args.patience,
         keeps_pace: true,
+        begins_as: input
+            .record
+            .as_ref()
+            .map(|record| record.manifest.span().begin()),
         ..DevClusterOptions::new(folder.path().to_owned())
     };
     let show: Box<dyn RunDisplay> = match args.output {

@@ -18,6 +18,9 @@ use crate::scenario_file;
 
 /// Place and text of what marks a tar archive.
 const TAR: (usize, &[u8]) = (257, b"ustar");
+/// The share of its demand that a Pod of a trace of SimKube uses by default.
+const LOAD_FACTOR: f64 = 0.7;
+
 /// The first bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
@@ -28,9 +31,9 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "FILE", visible_alias = "simkube")]
     replay: Option<PathBuf>,
 
-    /// Share of its demand that each Pod of a trace of SimKube uses
-    #[arg(long, value_name = "SHARE", default_value_t = 0.7, value_parser = parse_factor, requires = "replay")]
-    load_factor: f64,
+    /// Share of its demand that each Pod of a trace of SimKube uses [default: 0.7]
+    #[arg(long, value_name = "SHARE", value_parser = parse_factor, requires = "replay")]
+    load_factor: Option<f64>,
 
     /// A manifest with HPAs in place of those of a record, to compare both; may be repeated
     #[arg(long = "hpa", value_name = "FILE", requires = "replay")]
@@ -97,6 +100,12 @@ impl ReplayArgs {
                         .to_owned(),
                 ));
             }
+            if self.load_factor.is_some() {
+                return Err(refuse(
+                    "a record has the use of its Pods; accepted: --load-factor with a trace of SimKube"
+                        .to_owned(),
+                ));
+            }
             let files = archive::read(&bytes).map_err(|error| refuse(error.to_string()))?;
             of_record(&files).map_err(refuse)?
         } else {
@@ -107,7 +116,8 @@ impl ReplayArgs {
                 ));
             }
             let nodes = scenario_file::read(scenario)?;
-            let factor = Ratio::new(self.load_factor).map_err(CliFailure::call)?;
+            let factor =
+                Ratio::new(self.load_factor.unwrap_or(LOAD_FACTOR)).map_err(CliFailure::call)?;
             let scenario = nodes.with_simkube(&bytes, factor);
             ReplayInput {
                 scenario: scenario.map_err(|error| {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use evenkeel_sandbox::engine::summary::RunSummary;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::simulation::ScenarioComparison;
-use evenkeel_sandbox::simulation::policies::PolicyName;
+use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
 use evenkeel_sandbox::simulation::replicas::ScalingMethod;
 use report::{PolicyReport, SimulateReport};
 use seed_runs::in_parallel_with_bar;
@@ -23,7 +23,7 @@ use super::forecast::output_file;
 use super::forecast::replay::own_models::AS_SHIPPED;
 use crate::replay::ReplayArgs;
 use crate::replay::difference::{ReplayDifference, ReplaySettings, own_settings};
-use evenkeel_service::config::{Config, ConfigSources};
+use evenkeel_service::config::{Config, ConfigSources, Override};
 use evenkeel_terminal::output;
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_terminal::settings::ConfigArgs;
@@ -137,6 +137,13 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
         return frontier::run(&input.scenario, &seeds, args.output);
     }
     let own = own_settings(config);
+    for flag in without_effect(&sources, &own)? {
+        output::warn(&format!(
+            "{} {} changes nothing here: a simulation reads settings of placement only, and not those that \
+             are the default",
+            flag.flag, flag.path
+        ));
+    }
     let line = own.policy.headroom;
     let begin = |scaling: &ScalingMethod| {
         let (scenario, own) = (input.scenario.clone(), own.clone());
@@ -168,6 +175,22 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
         }
     }
     Ok(())
+}
+
+/// The settings of the command line without which `own` would be the same.
+fn without_effect<'a>(
+    sources: &'a ConfigSources,
+    own: &OwnSettings,
+) -> Result<Vec<&'a Override>, CliFailure> {
+    let mut found = Vec::new();
+    for (place, flag) in sources.flags.iter().enumerate() {
+        let mut others = sources.clone();
+        others.flags.remove(place);
+        if own_settings(Config::load(&others)?) == *own {
+            found.push(flag);
+        }
+    }
+    Ok(found)
 }
 
 /// The policies that a record is compared by unless others are named.

@@ -60,6 +60,8 @@ pub struct UnreadParts {
     pub deleted_workloads: usize,
     /// Pods that were counted by their series, without kube-state-metrics.
     pub counts_by_series: usize,
+    /// Series begin later than was asked for, and so does the record.
+    pub begins_late: bool,
     /// Events beyond the most that a record keeps.
     pub dropped_events: usize,
 }
@@ -126,6 +128,12 @@ pub struct AutoscalerRecord {
     /// As it was at the end, with the user's own bounds in place of Evenkeel's.
     pub spec: Value,
     pub annotations: BTreeMap<String, String>,
+    /// True if the record of its bounds does not count: another writer wrote it, or it makes no sense.
+    #[serde(skip)]
+    pub refused_bounds: bool,
+    /// True if Evenkeel could raise its lower bound, by the status that Evenkeel wrote.
+    #[serde(skip)]
+    pub had_floors: bool,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -211,6 +219,34 @@ impl ClusterRecord {
             }
         }
         groups
+    }
+}
+
+impl ClusterRecord {
+    /// Drops the times before the first value of all series: a replay of them would be an empty cluster,
+    /// and forecasts would learn from values that were not measured.
+    pub fn begin_with_first_value(&mut self) {
+        let series = self
+            .workloads
+            .iter()
+            .flat_map(|one| [&one.load, &one.ready]);
+        let firsts = series.filter_map(|values| values.iter().position(Option::is_some));
+        let Some(first) = firsts.min().filter(|first| *first > 0) else {
+            return;
+        };
+        for workload in &mut self.workloads {
+            for values in [&mut workload.load, &mut workload.ready] {
+                values.drain(..first.min(values.len()));
+            }
+        }
+        let steps = i32::try_from(first).unwrap_or(i32::MAX);
+        let skipped = self.span.step.saturating_mul(steps);
+        let RecordSpan {
+            from, until, learn, ..
+        } = &mut self.span;
+        *from = from.checked_add(skipped).unwrap_or(*until);
+        *learn = learn.saturating_sub(skipped).max(SignedDuration::ZERO);
+        self.unread.begins_late = true;
     }
 }
 

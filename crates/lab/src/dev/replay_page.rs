@@ -2,6 +2,7 @@
 //! one thread, because the run needs the other cores to keep its pace.
 
 use std::num::NonZeroUsize;
+use std::panic::catch_unwind;
 use std::thread;
 
 use evenkeel_service::api::replay::ReplayComparison;
@@ -10,6 +11,8 @@ use evenkeel_service::dashboard::ReplayBoard;
 use super::settings::DevServiceConfig;
 use crate::replay::ReplayInput;
 use crate::replay::difference::{ReplayDifference, ReplaySettings};
+
+const FAILED: &str = "The replays failed. The output of evenkeel dev has the cause.";
 
 /// A board that shows the gaps of the record at once, and later the comparison; it stays empty without
 /// a record.
@@ -41,9 +44,16 @@ pub(super) fn begin(
                 seeds: &[seed],
                 workers: NonZeroUsize::MIN,
             };
-            if let Some(difference) = ReplayDifference::of(&input, &settings) {
-                shown.put(difference.with_gaps(missing));
-            }
+            let compared = catch_unwind(|| ReplayDifference::of(&input, &settings));
+            let comparison = match compared {
+                Ok(difference) => difference.map(|found| found.with_gaps(missing)),
+                Err(_) => Some(ReplayComparison {
+                    missing,
+                    sentences: vec![FAILED.to_owned()],
+                    ..ReplayComparison::default()
+                }),
+            };
+            comparison.map(|found| shown.put(found));
         })?;
     Ok(board)
 }
@@ -77,7 +87,12 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
         let names = comparison.rows.iter().map(|row| row.name.as_str());
-        let expected = ["as it was", "recorded HPAs, replayed", "with floors"];
+        let expected = [
+            "as it was",
+            "recorded HPAs, replayed",
+            "with floors",
+            "with floors and placement",
+        ];
         assert_eq!(names.collect::<Vec<_>>(), expected);
         assert_eq!(comparison.sentences.len(), 2);
         assert_eq!(comparison.missing, input.missing());

@@ -8,6 +8,7 @@ use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::meta::Meta;
 use evenkeel_objects::node::{Node, node_facts};
 use evenkeel_objects::pod::Pod;
+use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_placement::demand::demand;
 use evenkeel_sandbox::recording::{
     AutoscalerRecord, ClusterRecord, EventRecord, NodeRecord, PodRecord, WorkloadRecord,
@@ -303,13 +304,17 @@ fn owner(metadata: &Value) -> Option<String> {
 fn autoscaler(object: &Value) -> Option<AutoscalerRecord> {
     let mut spec = object["spec"].clone();
     let metadata: Meta = serde_json::from_value(object["metadata"].clone()).ok()?;
-    let record = metadata.annotations.get(BOUNDS);
-    let record = record.and_then(|text| BoundsAnnotation::parse(text).ok());
-    if let Some(user) = record.map(|written| written.record.user) {
-        spec["minReplicas"] = user.min.into();
-        spec["maxReplicas"] = user.max.into();
+    let bounds = BoundsAnnotation::of(&metadata);
+    let refused_bounds = matches!(bounds, Some(Err(_)));
+    if let Some(Ok(BoundsAnnotation { record, .. })) = bounds {
+        spec["minReplicas"] = record.user.min.into();
+        spec["maxReplicas"] = record.user.max.into();
     }
+    let status = metadata.annotation(SCALING_STATUS);
+    let status: Option<Value> = status.and_then(|text| serde_json::from_str(text).ok());
     Some(AutoscalerRecord {
+        refused_bounds,
+        had_floors: status.is_some_and(|status| status["mode"] == ScalingMode::Floor.as_str()),
         namespace: metadata.namespace.clone().unwrap_or_default(),
         name: metadata.name.clone().unwrap_or_default(),
         annotations: users_annotations(&metadata),

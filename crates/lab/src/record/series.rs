@@ -174,31 +174,42 @@ impl WorkloadSeries {
         workload: &WorkloadRecord,
         span: RecordSpan,
     ) -> Result<Self, MetricsError> {
-        let lag = source.lag(Resource::Cpu);
-        let query = source.workload_query(Resource::Cpu, &name(workload));
-        let mut load = match &query {
+        let (of, lag) = (name(workload), source.lag(Resource::Cpu));
+        let unknown = || vec![None; span.points()];
+        let mean = source.settled_mean_query(Resource::Cpu, &of);
+        let mean = match &mean {
             Some(query) => values(source, query, span, lag).await?,
-            None => vec![None; span.points()],
+            None => unknown(),
         };
-        load.iter_mut().flatten().for_each(|cores| *cores *= MILLI);
-        let ready = values(source, &ready_query(workload), span, SignedDuration::ZERO).await?;
-        let count = query
-            .as_deref()
-            .and_then(|query| query.strip_prefix("sum("));
-        if let (true, Some(pods)) = (ready.iter().all(Option::is_none), count) {
-            let counted = values(source, &format!("count({pods}"), span, lag).await?;
-            return Ok(Self {
-                is_counted: counted.iter().any(Option::is_some),
-                ready: counted,
-                load,
-            });
+        let mut ready = values(source, &ready_query(workload), span, SignedDuration::ZERO).await?;
+        let sum = source.workload_query(Resource::Cpu, &of);
+        let pods = sum.as_deref().and_then(|sum| sum.strip_prefix("sum("));
+        let mut is_counted = false;
+        if let (true, Some(pods)) = (ready.iter().all(Option::is_none), pods) {
+            ready = values(source, &format!("count({pods}"), span, lag).await?;
+            is_counted = ready.iter().any(Option::is_some);
         }
+        let step = span.step.as_secs().max(1);
+        let reach = (lag.as_secs() + step - 1) / step;
         Ok(Self {
-            load,
+            load: loads(&mean, &ready, usize::try_from(reach).unwrap_or(0)),
             ready,
-            is_counted: false,
+            is_counted,
         })
     }
+}
+
+/// The load in millicores by step: the mean use of the Pods that had run for long enough, in cores, times the ready
+/// Pods. A rate is a mean over `reach` steps before and after its time, so the counts are averaged over these too.
+fn loads(mean: &[Option<f64>], ready: &[Option<f64>], reach: usize) -> Vec<Option<f64>> {
+    let load = |(place, mean): (usize, &Option<f64>)| {
+        let last = place.saturating_add(reach).min(ready.len().checked_sub(1)?);
+        let around = ready.get(place.saturating_sub(reach)..=last)?;
+        let known: Vec<f64> = around.iter().flatten().copied().collect();
+        let pods = known.iter().sum::<f64>() / count_as_f64(known.len());
+        (!known.is_empty()).then_some((*mean)? * MILLI * pods)
+    };
+    mean.iter().enumerate().map(load).collect()
 }
 
 fn ready_query(workload: &WorkloadRecord) -> String {
@@ -237,4 +248,38 @@ async fn values(
     });
     asked.await?;
     Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starting_pods_add_no_load_and_counts_change_as_slowly_as_rates() {
+        let mean = [
+            Some(0.5),
+            Some(0.5),
+            None,
+            Some(0.4),
+            Some(0.25),
+            Some(0.25),
+        ];
+        let ready = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0].map(Some);
+        let found = loads(&mean, &ready, 1);
+        let whole = |load: &Option<f64>| load.map(|load| load.round());
+        let found: Vec<_> = found.iter().map(whole).collect();
+        assert_eq!(
+            found,
+            [
+                Some(500.0),
+                Some(500.0),
+                None,
+                Some(667.0),
+                Some(500.0),
+                Some(500.0)
+            ]
+        );
+        assert_eq!(loads(&mean, &[None; 6], 1), [None; 6]);
+        assert!(loads(&[], &[], 1).is_empty());
+    }
 }

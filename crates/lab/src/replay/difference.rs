@@ -22,6 +22,9 @@ use serde::Serialize;
 use super::{ReplayInput, ReplayRecord};
 use crate::forecast::replay::own_models::AS_SHIPPED;
 
+/// The row that differs from the one before in placement only.
+const PLACED: &str = "with floors and placement";
+
 /// Differences of less than this share of the replica-hours are the same.
 const SAME: f64 = 0.005;
 
@@ -29,6 +32,34 @@ const SAME: f64 = 0.005;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReplayDifference {
     rows: Vec<ReplayRow>,
+    #[serde(skip)]
+    recorded: RecordedFloors,
+}
+
+/// The HPAs with floors while they were recorded, which says what replay is like the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RecordedFloors {
+    None,
+    Some,
+    All,
+}
+
+impl RecordedFloors {
+    fn of(with_floors: &[String], scenario: &Scenario) -> Self {
+        let scaled = scenario.workloads.iter().filter(|one| one.scale.is_some());
+        let names: Vec<_> = scaled
+            .map(|one| format!("{}/{}", one.namespace, one.name))
+            .collect();
+        let raised = names
+            .iter()
+            .filter(|name| with_floors.contains(name))
+            .count();
+        match raised {
+            0 => Self::None,
+            raised if raised == names.len() => Self::All,
+            _ => Self::Some,
+        }
+    }
 }
 
 /// A replay to run.
@@ -70,6 +101,7 @@ impl ReplayDifference {
         let rows = [as_it_was(was)].into_iter().chain(replayed);
         Some(Self {
             rows: rows.collect(),
+            recorded: RecordedFloors::of(&manifest.with_floors, recorded),
         })
     }
 
@@ -113,17 +145,28 @@ impl ReplayDifference {
 
     /// Each replay beside the plain one, and that one beside the record.
     fn sentences(&self) -> Vec<String> {
-        let [was, plain, others @ ..] = self.rows.as_slice() else {
+        let [was, plain, floored, ..] = self.rows.as_slice() else {
             return Vec::new();
         };
-        let beside_plain = others.iter().map(|row| {
+        let others = self.rows.iter().skip(2);
+        let beside_plain = others.filter(|row| row.name != PLACED).map(|row| {
             let difference = sentence(&row.name, figures(row), figures(plain));
             format!("{difference}.")
         });
-        let itself = format!(
-            "The replay itself: {}. Smaller differences than this one mean nothing.",
-            sentence(&plain.name, figures(plain), figures(was))
-        );
+        let like_record = match self.recorded {
+            RecordedFloors::None => Ok(plain),
+            RecordedFloors::All => Ok(floored),
+            RecordedFloors::Some => Err(
+                "Some of the recorded HPAs had floors and some had none. So no replay is like the record, and \
+                 how exact they are is not known.",
+            ),
+        };
+        let itself = like_record.map_or_else(str::to_owned, |replay| {
+            format!(
+                "The replay itself: {}. Smaller differences than this one mean nothing.",
+                sentence(&replay.name, figures(replay), figures(was))
+            )
+        });
         beside_plain.chain([itself]).collect()
     }
 
@@ -139,32 +182,26 @@ impl ReplayDifference {
 
 fn runs<'a>(input: &'a ReplayInput, settings: &'a ReplaySettings<'_>) -> Vec<ReplayRun<'a>> {
     let (shipped, recorded) = (&settings.shipped, input.recorded());
-    let run = |name, scenario, own, is_with: bool| ReplayRun {
+    let run = |name, scenario, scaling, placement: Option<&'a OwnSettings>| ReplayRun {
         name,
         scenario,
-        scaling: if is_with {
-            ScalingMethod::Auto
-        } else {
-            ScalingMethod::Hpa
-        },
-        policy: if is_with {
-            PolicyName::Evenkeel
-        } else {
-            PolicyName::Default
-        },
-        own,
+        scaling,
+        policy: placement.map_or(PolicyName::Default, |_| PolicyName::Evenkeel),
+        own: placement.unwrap_or(shipped),
     };
+    let (hpa, floors) = (ScalingMethod::Hpa, ScalingMethod::Auto);
     let mut runs = vec![
-        run("recorded HPAs, replayed", recorded, shipped, false),
-        run("with floors", recorded, shipped, true),
+        run("recorded HPAs, replayed", recorded, hpa, None),
+        run("with floors", recorded, floors, None),
+        run(PLACED, recorded, floors, Some(shipped)),
     ];
     if let Some(set) = &settings.set {
-        runs.push(run("with floors and your settings", recorded, set, true));
+        runs.push(run("with your settings", recorded, floors, Some(set)));
     }
     if input.unedited.is_some() {
-        let own = settings.set.as_ref().unwrap_or(shipped);
-        runs.push(run("edited HPAs", &input.scenario, shipped, false));
-        runs.push(run("edited HPAs with floors", &input.scenario, own, true));
+        let edited = &input.scenario;
+        runs.push(run("edited HPAs", edited, hpa, None));
+        runs.push(run("edited HPAs with floors", edited, floors, None));
     }
     runs
 }
@@ -179,7 +216,7 @@ pub(crate) fn sentence(
     beside: ReplayFigures,
 ) -> String {
     let (other_seconds, other_hours) = beside;
-    let more = if other_hours > 0.0 {
+    let more = if hours > 0.0 || other_hours > 0.0 {
         hours / other_hours - 1.0
     } else {
         0.0
@@ -187,6 +224,8 @@ pub(crate) fn sentence(
     let percent = (more.abs() * 100.0).round();
     let cost = if more.abs() < SAME {
         "the same replica-hours".to_owned()
+    } else if more.is_infinite() {
+        format!("{hours:.1} replica-hours instead of 0")
     } else if more > 0.0 {
         format!("{percent:.0} % more replica-hours")
     } else {
@@ -241,6 +280,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_record_is_compared_with_the_replay_that_is_like_it() {
+        let row = |name: &str, seconds| ReplayRow {
+            name: name.to_owned(),
+            under_provisioned_seconds: seconds,
+            overloaded_seconds: 0.0,
+            replica_hours: 10.0,
+            changes: 0,
+            nodes: None,
+        };
+        for (recorded, expected) in [
+            (
+                RecordedFloors::None,
+                "The replay itself: recorded HPAs, replayed: 90 s under-provisioned",
+            ),
+            (
+                RecordedFloors::All,
+                "The replay itself: with floors: 20 s under-provisioned",
+            ),
+            (RecordedFloors::Some, "no replay is like the record"),
+        ] {
+            let rows = vec![
+                row("as it was", 30.0),
+                row("recorded HPAs, replayed", 90.0),
+                row("with floors", 20.0),
+                row(PLACED, 20.0),
+            ];
+            let sentences = ReplayDifference { rows, recorded }.sentences();
+            assert_eq!(sentences.len(), 2, "{sentences:?}");
+            assert!(sentences[1].contains(expected), "{sentences:?}");
+        }
+    }
+
+    #[test]
     fn a_difference_stands_in_words() {
         for (own, other, expected) in [
             (
@@ -261,7 +333,12 @@ mod tests {
             (
                 (5.0, 1.0),
                 (5.0, 0.0),
-                "with floors: 5 s under-provisioned instead of 5, the same replica-hours",
+                "with floors: 5 s under-provisioned instead of 5, 1.0 replica-hours instead of 0",
+            ),
+            (
+                (0.0, 0.0),
+                (0.0, 0.0),
+                "with floors: 0 s under-provisioned instead of 0, the same replica-hours",
             ),
         ] {
             assert_eq!(sentence("with floors", own, other), expected);

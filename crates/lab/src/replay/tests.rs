@@ -58,6 +58,8 @@ fn record() -> ClusterRecord {
         }],
         pods: Vec::new(),
         autoscalers: vec![AutoscalerRecord {
+            refused_bounds: false,
+            had_floors: false,
             namespace: "shop".to_owned(),
             name: "web".to_owned(),
             spec,

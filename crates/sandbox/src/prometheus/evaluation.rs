@@ -63,6 +63,23 @@ impl PromQlContext<'_> {
             Expression::Binary(left, operator, right) => {
                 binary(self.value(left)?, *operator, self.value(right)?)?
             }
+            Expression::And { left, on, right } => {
+                let (mut left, right) = (self.of_series(left)?, self.of_series(right)?);
+                let is_same = |one: &VectorLabels, other: &VectorLabels| {
+                    on.iter().all(|label| one.get(label) == other.get(label))
+                };
+                left.retain(|(labels, _)| right.iter().any(|(other, _)| is_same(labels, other)));
+                Value::Vector(left)
+            }
+            Expression::Before(of, seconds) => {
+                let known = self.series.iter().filter(|one| one.sampled >= *seconds);
+                let series: Vec<_> = known.cloned().collect();
+                let before = PromQlContext {
+                    series: &series,
+                    ..*self
+                };
+                before.value(of)?
+            }
         })
     }
 
@@ -301,7 +318,6 @@ mod tests {
                 "1 > rate(cpu_total{pod=~\"web-.+\"}[5m])",
                 vec![("shop/web-1".to_owned(), 0.5)],
             ),
-            // Sampled for a minute.
             ("sum(increase(cpu_total{pod=\"web-2\"}[1d]))", one(90.0)),
             ("sum(increase(cpu_total{pod=\"web-2\"}[10s]))", one(15.0)),
             (
@@ -313,6 +329,16 @@ mod tests {
                 vec![("shop/web-1".to_owned(), 1.0)],
             ),
             ("sum(increase(kills_total[1d]))", Vec::new()),
+            ("avg((rate(cpu_total[1m]) and on (pod) memory))", one(0.5)),
+            // Sampled for a minute.
+            (
+                "count((memory and on (pod) last_over_time((memory)[1s:1s] offset 60000ms)))",
+                one(1.0),
+            ),
+            (
+                "count((memory and on (pod) last_over_time((memory)[1s:1s] offset 60001ms)))",
+                Vec::new(),
+            ),
             ("vector(time())", one(1_000.0)),
             ("1 + 2 * 3", one(7.0)),
         ] {

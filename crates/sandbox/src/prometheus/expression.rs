@@ -17,6 +17,14 @@ pub(super) enum Expression {
         of: Box<Expression>,
     },
     Binary(Box<Expression>, PromQlOperator, Box<Expression>),
+    /// `left and on (labels) right`.
+    And {
+        left: Box<Expression>,
+        on: Vec<String>,
+        right: Box<Expression>,
+    },
+    /// `last_over_time((x)[1s:1s] offset T)`, of which only the labels are right: the values are newer.
+    Before(Box<Expression>, f64),
 }
 
 /// With a function over the newest samples.
@@ -104,8 +112,10 @@ impl Expression {
         match self {
             Self::Number(_) | Self::Time => Vec::new(),
             Self::Series(selector) => vec![&selector.name],
-            Self::Call(_, of) | Self::Aggregate { of, .. } => of.names(),
-            Self::Binary(left, _, right) => [left.names(), right.names()].concat(),
+            Self::Call(_, of) | Self::Aggregate { of, .. } | Self::Before(of, _) => of.names(),
+            Self::Binary(left, _, right) | Self::And { left, right, .. } => {
+                [left.names(), right.names()].concat()
+            }
         }
     }
 }
@@ -173,6 +183,17 @@ impl<'t> Parser<'t> {
         let mut left = self.operand()?;
         loop {
             self.blank();
+            if least == 0 && self.take("and on ") {
+                let on = self.labels()?;
+                let right = Box::new(self.operand()?);
+                let left_side = Box::new(left);
+                left = Expression::And {
+                    left: left_side,
+                    on,
+                    right,
+                };
+                continue;
+            }
             let known = PromQlOperator::ALL.into_iter();
             let next = known
                 .filter(|(word, ..)| self.rest.starts_with(word))
@@ -211,6 +232,9 @@ impl<'t> Parser<'t> {
         }
         if let Some(over) = over(word) {
             self.expect("(")?;
+            if over == RangeFunction::Newest && self.rest.starts_with('(') {
+                return self.before();
+            }
             let mut selector = self.selector()?;
             self.expect("[")?;
             selector.over = Some((over, self.seconds()?));
@@ -228,6 +252,14 @@ impl<'t> Parser<'t> {
             "timestamp" => self.call(Function::Timestamp),
             name => self.series(name).map(Expression::Series),
         }
+    }
+
+    fn before(&mut self) -> Result<Expression, String> {
+        let of = Box::new(self.operand()?);
+        self.expect("[1s:1s] offset ")?;
+        let seconds = self.seconds()?;
+        self.expect(")")?;
+        Ok(Expression::Before(of, seconds))
     }
 
     fn call(&mut self, function: Function) -> Result<Expression, String> {
@@ -249,14 +281,19 @@ impl<'t> Parser<'t> {
     }
 
     fn by(&mut self) -> Result<Vec<String>, String> {
-        let mut labels = Vec::new();
         if self.take("by") {
-            self.expect("(")?;
-            while !self.take(")") {
-                labels.push(self.word().to_owned());
-                if !self.rest.trim_start().starts_with(')') {
-                    self.expect(",")?;
-                }
+            return self.labels();
+        }
+        Ok(Vec::new())
+    }
+
+    fn labels(&mut self) -> Result<Vec<String>, String> {
+        let mut labels = Vec::new();
+        self.expect("(")?;
+        while !self.take(")") {
+            labels.push(self.word().to_owned());
+            if !self.rest.trim_start().starts_with(')') {
+                self.expect(",")?;
             }
         }
         Ok(labels)
@@ -312,7 +349,7 @@ impl<'t> Parser<'t> {
 
     fn seconds(&mut self) -> Result<f64, String> {
         let mut sum = 0.0;
-        while !self.rest.starts_with(']') {
+        while !self.rest.starts_with([']', ')']) {
             let digits = self.while_is(|one| one.is_ascii_digit());
             let unit = self.while_is(|one| one.is_ascii_alphabetic());
             let number: f64 = digits

@@ -45,6 +45,7 @@ struct Sum {
 struct KnownPod {
     /// `None` before the run, whose names are not kept.
     name: Option<Arc<str>>,
+    used: Resources<f64>,
     /// First measurement.
     since: SignedDuration,
 }
@@ -180,14 +181,14 @@ impl PrometheusHistory {
         let sums = self.at(at, |_, _| !names.is_empty());
         let begin = -self.before.length();
         let of_one = |((namespace, name), sum): (&PromWorkloadKey, &Sum)| {
-            let pods = sum.pods.iter().map(|pod| {
-                let sampled = at.saturating_sub(pod.since.max(begin));
-                (pod.name.as_deref(), sampled.as_secs_f64())
+            let pods = sum.pods.iter().map(|pod| metrics::PodSnapshot {
+                name: pod.name.as_deref(),
+                used: pod.used,
+                sampled: at.saturating_sub(pod.since.max(begin)).as_secs_f64(),
             });
             let workload = metrics::WorkloadSnapshot {
                 namespace,
                 name,
-                used: &sum.used,
                 requests: self.before.requests(namespace, name, at),
             };
             workload.series(names, pods)
@@ -234,8 +235,10 @@ impl PrometheusHistory {
         });
         sums.map(|(workload, used, pods)| {
             let name = (workload.namespace.clone(), workload.name.clone());
+            let count = f64::from(u32::try_from(pods).unwrap_or(u32::MAX)).max(1.0);
             let pod = KnownPod {
                 name: None,
+                used: Resources::from_fn(|resource| used[resource] / count),
                 since: SignedDuration::MIN,
             };
             let pods = vec![pod; usize::try_from(pods).unwrap_or_default()];
@@ -265,6 +268,7 @@ fn sums(
         sum.used = Resources::from_fn(|resource| sum.used[resource] + sample.used[resource]);
         sum.pods.push(KnownPod {
             name: Some(pod.name().into()),
+            used: sample.used,
             since: first,
         });
         since.insert(pod, first);

@@ -1,6 +1,5 @@
 //! The simulated series of each workload, with names of cAdvisor, kube-state-metrics and a web
 //! server.
-//! and a web server.
 
 use evenkeel_units::{Resource, Resources};
 
@@ -77,19 +76,23 @@ pub(super) const NAMES: [&str; METRICS.len()] = {
 pub(super) struct WorkloadSnapshot<'w> {
     pub(super) namespace: &'w str,
     pub(super) name: &'w str,
-    /// Sum over its Pods.
-    pub(super) used: &'w Resources<f64>,
     /// Arriving requests per second.
     pub(super) requests: f64,
 }
 
+pub(super) struct PodSnapshot<'p> {
+    /// A Pod with an unknown name gets one from its place.
+    pub(super) name: Option<&'p str>,
+    pub(super) used: Resources<f64>,
+    /// Seconds since its first sample.
+    pub(super) sampled: f64,
+}
+
 impl WorkloadSnapshot<'_> {
-    /// For Pods with the seconds since their first sample. A Pod with an unknown name gets one from
-    /// its place.
     pub(super) fn series<'p>(
         &self,
         names: &[&str],
-        pods: impl ExactSizeIterator<Item = (Option<&'p str>, f64)>,
+        pods: impl ExactSizeIterator<Item = PodSnapshot<'p>>,
     ) -> Vec<ExporterSeries> {
         let count = pods.len();
         let (of_pods, whole): (Vec<_>, Vec<_>) = METRICS
@@ -107,25 +110,27 @@ impl WorkloadSnapshot<'_> {
         if of_pods.is_empty() {
             return series;
         }
-        for (place, (pod, sampled)) in pods.enumerate() {
-            let pod = pod.map_or_else(|| pod_name(self.name, place), str::to_owned);
+        for (place, pod) in pods.enumerate() {
+            let own = pod.name.map(str::to_owned);
+            let named = own.unwrap_or_else(|| pod_name(self.name, place));
             let of_pod = of_pods.iter();
-            series.extend(of_pod.map(|(name, content)| {
-                self.of_pod(name, *content, (&pod, sampled), as_f64(count))
+            series.extend(of_pod.map(|(name, content)| ExporterSeries {
+                name,
+                ..self.of_pod(*content, &named, &pod, as_f64(count))
             }));
         }
         series
     }
 
-    /// One of `count` equal Pods.
+    /// One of `count` Pods, which get equal shares of the requests.
     fn of_pod(
         &self,
-        name: &'static str,
         content: Content,
-        (pod, sampled): (&str, f64),
+        pod: &str,
+        snapshot: &PodSnapshot<'_>,
         count: f64,
     ) -> ExporterSeries {
-        let used = |resource| in_base_unit(resource, self.used[resource]) / count;
+        let used = |resource| in_base_unit(resource, snapshot.used[resource]);
         let (value, is_counter) = match content {
             Content::Growth(resource) => (used(resource), true),
             Content::Level(resource) | Content::OfPod(resource) => (used(resource), false),
@@ -143,11 +148,11 @@ impl WorkloadSnapshot<'_> {
             }
         };
         ExporterSeries {
-            name,
+            name: "",
             labels,
             value,
             is_counter,
-            sampled,
+            sampled: snapshot.sampled,
         }
     }
 
@@ -183,14 +188,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pods_of_a_workload_share_its_use_and_its_requests() {
-        let used = Resources::from_fn(|_| 3_000.0);
+    fn the_pods_of_a_workload_have_their_own_use_and_share_its_requests() {
         let workload = WorkloadSnapshot {
             namespace: "shop",
             name: "web",
-            used: &used,
             requests: 90.0,
         };
+        let used = Resources::from_fn(|_| 1_000.0);
         let names = [
             "container_cpu_usage_seconds_total",
             "http_requests_total",
@@ -199,7 +203,11 @@ mod tests {
         let series = workload.series(
             &names,
             [Some("web-a"), None, None]
-                .map(|pod| (pod, 60.0))
+                .map(|name| PodSnapshot {
+                    name,
+                    used,
+                    sampled: 60.0,
+                })
                 .into_iter(),
         );
         let told = series.iter().map(|one| {

@@ -32,6 +32,9 @@ pub struct RecordManifest {
     pub anonymized: bool,
     /// The gaps in the record, in sentences.
     pub missing: Vec<String>,
+    /// The workloads whose HPA Evenkeel could raise while it was recorded.
+    #[serde(default)]
+    pub with_floors: Vec<String>,
 }
 
 /// By `namespace/name` as the scenario has it.
@@ -115,6 +118,7 @@ impl ClusterRecord {
             learn_seconds: learn.as_secs(),
             anonymized: self.is_anonymized,
             missing: self.gaps(),
+            with_floors: self.with_floors(),
         };
         let json = |value: &serde_json::Value| {
             serde_json::to_string_pretty(value).map_err(|error| error.to_string())
@@ -136,6 +140,17 @@ impl ClusterRecord {
         ];
         files.extend(traces.into_iter().map(|trace| (trace.name, trace.text)));
         Ok(files)
+    }
+
+    fn with_floors(&self) -> Vec<String> {
+        let raised = |workload: &&super::WorkloadRecord| {
+            let mut own = self.autoscalers.iter().filter(|one| one.scales(workload));
+            own.any(|one| one.had_floors)
+        };
+        let raised = self.workloads.iter().filter(raised);
+        raised
+            .map(|one| format!("{}/{}", one.namespace, one.name))
+            .collect()
     }
 
     /// By the names of the scenario.

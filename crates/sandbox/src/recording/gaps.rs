@@ -1,21 +1,28 @@
 //! The gaps in a record, in sentences: facts that it cannot show. The same list stands in the record
 //! and in the output of a replay.
 
+use evenkeel_objects::annotations::BOUNDS;
 use evenkeel_units::{Amount, Resource};
+use jiff::SignedDuration;
 
-use super::{ClusterRecord, read_scale};
+use super::{ClusterRecord, WorkloadRecord, read_scale};
 
 /// True of every record.
-const ALWAYS: [&str; 5] = [
+const ALWAYS: [&str; 6] = [
     "The load is the cpu that Pods used. Requests that waited or failed are missing, so a load \
      above the limits of the Pods looks like one at their limits.",
+    "Pods use cpu to start, too. So the load is that of the Pods that had run for two rate windows, times \
+     the ready Pods.",
     "Times of image pulls are unknown. They are part of the start of each Pod, on every node.",
     "Pods that lived for less than two scrapes have no series.",
     "Affinity, taints, topology spread, volumes, priorities and disruption budgets are not \
-     replayed. Requests, limits and HPAs are those at the end of the record.",
-    "A replay begins at midnight UTC, so calendars (CronHPAs) do not match. Fields such as \
+     replayed. Requests, limits and HPAs are those at the time of the recording.",
+    "CronHPAs are not recorded. Fields such as \
      readiness gates and Evenkeel's own custom resources are not recorded.",
 ];
+
+/// Missing values are told from this length on, if they follow one another.
+const HOLE: SignedDuration = SignedDuration::from_mins(5);
 
 /// How long an API server keeps Events by default.
 const EVENTS: &str = "The API server keeps Events for one hour by default";
@@ -37,7 +44,8 @@ impl ClusterRecord {
 
     fn node_gaps(&self, gaps: &mut Vec<String>) {
         gaps.push(
-            "The nodes are those at the end of the record. A node that left is missing.".to_owned(),
+            "The nodes are those at the time of the recording. A node that left is missing."
+                .to_owned(),
         );
         gaps.push(
             "Pods that run at the start are placed again, all of them 30 seconds into the replay."
@@ -93,18 +101,7 @@ impl ClusterRecord {
         let groups = self.pod_groups();
         for (workload, pods) in self.workloads.iter().zip(&groups.of_workloads) {
             let name = format!("{}/{}", workload.namespace, workload.name);
-            let known = workload.load.iter().flatten().count();
-            let all = workload.load.len();
-            if known == 0 {
-                gaps.push(format!(
-                    "{name}: no series of its cpu. Its Pods use what they request."
-                ));
-            } else if known * 100 < all * 95 {
-                gaps.push(format!(
-                    "{name}: {known} of {all} values of its cpu are known. The others are \
-                     interpolated linearly."
-                ));
-            }
+            self.series_gaps(workload, &name, gaps);
             if !pods.iter().any(|pod| pod.ready.is_some()) {
                 gaps.push(format!("{name}: no Pod shows its start. 30s is assumed."));
             }
@@ -112,6 +109,12 @@ impl ClusterRecord {
             let Some(autoscaler) = own.next() else {
                 continue;
             };
+            if autoscaler.refused_bounds {
+                gaps.push(format!(
+                    "{name}: the annotation {BOUNDS} of its HPA was not written by Evenkeel or cannot be \
+                     read. The bounds of the HPA are replayed as they are."
+                ));
+            }
             let read = read_scale(&autoscaler.spec, workload.demand[Resource::Cpu]);
             let (is_replayed, left_out) = match read {
                 Ok(read) => (read.scale.is_some(), read.left_out),
@@ -135,6 +138,42 @@ impl ClusterRecord {
                      instead."
                 ));
             }
+        }
+    }
+
+    /// Values that are missing after the workload was created.
+    fn series_gaps(&self, workload: &WorkloadRecord, name: &str, gaps: &mut Vec<String>) {
+        let created = workload.created.and_then(|at| self.span.place(at));
+        let lived = |series: &[Option<f64>]| {
+            let (missing, longest) = holes(series.get(created.unwrap_or(0)..).unwrap_or(&[]));
+            let steps = i32::try_from(longest).unwrap_or(i32::MAX);
+            let hole = self.span.step.saturating_mul(steps);
+            let is_told = hole >= HOLE || missing * 20 > series.len();
+            is_told.then(|| {
+                format!(
+                    "{missing} of {} values (up to {hole:#} in a row)",
+                    series.len()
+                )
+            })
+        };
+        if workload.load.iter().flatten().next().is_none() {
+            gaps.push(format!(
+                "{name}: no series of its cpu. Its Pods use what they request."
+            ));
+        } else if let Some(missing) = lived(&workload.load) {
+            gaps.push(format!(
+                "{name}: {missing} of its cpu are missing. They are interpolated linearly."
+            ));
+        }
+        if workload.ready.iter().flatten().next().is_none() {
+            gaps.push(format!(
+                "{name}: no series of its ready Pods. \"as it was\" leaves it out."
+            ));
+        } else if let Some(missing) = lived(&workload.ready) {
+            gaps.push(format!(
+                "{name}: {missing} of its ready Pods are missing. The count before is taken, and \
+                 \"as it was\" leaves out the time before the first count."
+            ));
         }
     }
 
@@ -177,8 +216,15 @@ impl ClusterRecord {
             refused_workloads,
             deleted_workloads,
             counts_by_series,
+            begins_late,
             dropped_events: _,
         } = &self.unread;
+        if *begins_late {
+            gaps.push(format!(
+                "There are no series from before {}. The record begins then.",
+                self.span.from
+            ));
+        }
         if *other_namespaces {
             gaps.push(
                 "Only one namespace was recorded. Pods of others are missing, so the nodes are emptier \
@@ -219,4 +265,11 @@ impl ClusterRecord {
             ));
         }
     }
+}
+
+/// The number of missing values of a series, and of the most that follow one another.
+fn holes(series: &[Option<f64>]) -> (usize, usize) {
+    let missing = series.iter().filter(|value| value.is_none()).count();
+    let runs = series.split(Option::is_some).map(<[_]>::len);
+    (missing, runs.max().unwrap_or(0))
 }

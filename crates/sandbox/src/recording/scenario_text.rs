@@ -95,9 +95,9 @@ impl ClusterRecord {
         let is_off = workload.replicas == 0 && counts.iter().all(|(_, count)| *count == 0);
         let scale = autoscaler.and_then(|one| read_scale(&one.spec, cpu).ok()?.scale);
         let scale = scale.filter(|_| !is_off);
-        let first = counts
-            .first()
-            .map_or(workload.replicas, |(_, count)| *count);
+        let arrived = counts.partition_point(|(at, _)| *at <= arrival).max(1);
+        let (before, later) = counts.split_at_checked(arrived).unwrap_or_default();
+        let first = before.last().map_or(workload.replicas, |(_, count)| *count);
         // Pods may be unready at the begin, and the HPA would leave a workload without replicas alone.
         let first = scale.map_or(first, |scale| first.clamp(scale.min, scale.max));
         let mut value = json!({
@@ -116,8 +116,9 @@ impl ClusterRecord {
             let scale = scale_value(scale, &autoscaler.annotations);
             fields.insert("scale".to_owned(), scale);
         } else {
-            let later = counts.iter().skip(1).filter(|(at, _)| *at > arrival);
-            let changes = later.map(|(at, count)| json!({"at": span_text(*at), "replicas": count}));
+            let changes = later
+                .iter()
+                .map(|(at, count)| json!({"at": span_text(*at), "replicas": count}));
             fields.insert("changes".to_owned(), changes.collect());
         }
         value

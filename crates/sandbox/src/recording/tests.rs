@@ -64,6 +64,8 @@ fn hpa(spec: Value) -> AutoscalerRecord {
         namespace: "bookshop".to_owned(),
         name: "catalogue-hpa".to_owned(),
         spec,
+        refused_bounds: false,
+        had_floors: false,
         annotations: [
             ("evenkeel.dev/scaling", "floor"),
             ("evenkeel.dev/query", "sum(tomes_read)"),
@@ -178,6 +180,41 @@ fn without_an_hpa_the_recorded_counts_are_replayed() {
 }
 
 #[test]
+fn counts_of_the_first_half_minute_are_those_that_workloads_begin_with() {
+    let mut record = record();
+    record.autoscalers.clear();
+    record.span = RecordSpan {
+        until: at(5),
+        step: STEP / 4,
+        learn: SignedDuration::ZERO,
+        ..record.span
+    };
+    let ready = &mut record.workloads[0].ready;
+    ready[1..].fill(Some(10.0));
+    let web = replayed(&record).workloads.remove(0);
+    assert_eq!((web.replicas, web.changes), (10, Vec::new()));
+}
+
+#[test]
+fn a_record_begins_with_its_first_value() {
+    let mut record = record();
+    record.workloads[0].load[..13].fill(None);
+    record.workloads[0].ready[..12].fill(None);
+    record.begin_with_first_value();
+    let RecordSpan {
+        from, until, learn, ..
+    } = record.span;
+    assert_eq!((from, until, learn), (at(12), at(20), SignedDuration::ZERO));
+    let web = &record.workloads[0];
+    assert_eq!((web.load.len(), web.ready.len()), (9, 9));
+    assert_eq!((web.load[0], web.ready[0]), (None, Some(2.0)));
+    assert_eq!(record.span.points(), 9);
+    let early = record.span;
+    record.begin_with_first_value();
+    assert_eq!(record.span, early);
+}
+
+#[test]
 fn an_hpa_is_replayed_by_its_cpu_and_the_rest_is_named() {
     let request = Amount::new(500);
     let pods = json!({"type": "Pods", "pods": {"metric": {"name": "rps"},
@@ -225,8 +262,12 @@ fn what_is_missing_is_in_the_record_and_in_the_scenario() {
         refused_workloads: 4,
         deleted_workloads: 3,
         counts_by_series: 1,
+        begins_late: true,
         dropped_events: 2,
     };
+    record.workloads[0].load[12..17].fill(None);
+    record.workloads[0].ready[2..8].fill(None);
+    record.autoscalers[0].refused_bounds = true;
     let files = files(&record);
     let manifest = RecordManifest::read(&files[RECORD]).unwrap();
     for part in [
@@ -242,6 +283,10 @@ fn what_is_missing_is_in_the_record_and_in_the_scenario() {
         "no longer exist: 3",
         "announce no network capacity: 10Gbps is assumed: 1",
         "without a controller: 1",
+        "no series from before",
+        "bookshop/catalogue: 5 of 21 values (up to 5m in a row) of its cpu are missing",
+        "bookshop/catalogue: 6 of 21 values (up to 6m in a row) of its ready Pods are missing",
+        "evenkeel.dev/bounds of its HPA was not written by Evenkeel",
     ] {
         let found = manifest.missing.iter().any(|gap| gap.contains(part));
         assert!(found, "{part}: {:#?}", manifest.missing);

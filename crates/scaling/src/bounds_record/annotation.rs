@@ -9,8 +9,10 @@ mod raw_values;
 
 use std::collections::BTreeMap;
 
+use evenkeel_objects::annotations::BOUNDS;
 use evenkeel_objects::bounds::{BoundsError, ObjectBounds};
 use evenkeel_objects::managed_fields::MANAGER;
+use evenkeel_objects::meta::Meta;
 use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
@@ -124,6 +126,19 @@ impl BoundsAnnotation {
             record: BoundsRecord::of_user(user),
             unknown: UnknownBoundsFields::default(),
         }
+    }
+
+    /// The record on an object; `None` if it has none.
+    ///
+    /// # Errors
+    /// A record that another writer wrote, and those of [`Self::parse`].
+    pub fn of(metadata: &Meta) -> Option<Result<Self, BoundsAnnotationError>> {
+        let text = metadata.annotation(BOUNDS)?;
+        Some(if metadata.own_records.bounds {
+            Self::parse(text)
+        } else {
+            Err(BoundsAnnotationError::Foreign)
+        })
     }
 
     /// The record in the text of an annotation.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::scaled_object::ScaledObject;
 use crate::bounds_record::BoundsRecord;
-use crate::bounds_record::annotation::{BoundsAnnotation, BoundsAnnotationError};
+use crate::bounds_record::annotation::BoundsAnnotation;
 use crate::merge::recommendation::{Ask, Provider, Recommendation};
 use crate::specs::cron_hpa::CronHpa;
 use crate::specs::ihpa::Ihpa;
@@ -65,7 +65,8 @@ impl BoundSetters {
     fn records(&self, hpa: &Autoscaler) -> Vec<BoundsRecord> {
         let scaled_object = self.scaled_object.iter().map(|one| &one.metadata);
         let carriers = std::iter::once(&hpa.metadata).chain(scaled_object);
-        carriers.filter_map(|one| record(one)?.ok()).collect()
+        let found = carriers.filter_map(|one| BoundsAnnotation::of(one)?.ok());
+        found.map(|annotation| annotation.record).collect()
     }
 
     /// CronHPAs that name the HPA and ask for nothing at present.
@@ -113,20 +114,10 @@ fn is_target(named: &ScaledRef, target: &ScaleTarget) -> bool {
         && group(named.api_version()) == group(&target.api_version)
 }
 
-/// The record of the bounds on an object; an error if it does not count.
-fn record(metadata: &Meta) -> Option<Result<BoundsRecord, BoundsAnnotationError>> {
-    let text = metadata.annotation(BOUNDS)?;
-    Some(if metadata.own_records.bounds {
-        BoundsAnnotation::parse(text).map(|annotation| annotation.record)
-    } else {
-        Err(BoundsAnnotationError::Foreign)
-    })
-}
-
 /// The contributions in the record of the bounds.
 fn contributions(metadata: &Meta, now: Timestamp) -> Vec<String> {
-    let record = match record(metadata) {
-        Some(Ok(record)) => record,
+    let record = match BoundsAnnotation::of(metadata) {
+        Some(Ok(annotation)) => annotation.record,
         Some(Err(error)) => return vec![format!("The annotation {BOUNDS} is ignored: {error}.")],
         None => return Vec::new(),
     };

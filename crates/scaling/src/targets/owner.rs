@@ -130,11 +130,7 @@ impl<'a> Owner<'a> {
     /// # Errors
     /// A record that this program did not write, that cannot be read, or that makes no sense.
     pub(crate) fn record(&self) -> Option<Result<BoundsAnnotation, BoundsAnnotationError>> {
-        let text = self.metadata.annotation(BOUNDS)?;
-        if !self.metadata.own_records.bounds {
-            return Some(Err(BoundsAnnotationError::Foreign));
-        }
-        let parsed = BoundsAnnotation::parse(text);
+        let parsed = BoundsAnnotation::of(self.metadata)?;
         Some(parsed.map(|record| record.with_least(self.least)))
     }
 

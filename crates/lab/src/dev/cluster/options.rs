@@ -27,6 +27,9 @@ pub const SPEED: f64 = 20.0;
 /// after nearly nine hours.
 const BEHIND: SignedDuration = SignedDuration::from_hours(7 * 24);
 
+/// The seconds of a day.
+const DAY: i64 = 24 * 60 * 60;
+
 #[derive(Debug, Clone)]
 pub struct DevClusterOptions {
     pub scenario: Scenario,
@@ -48,6 +51,8 @@ pub struct DevClusterOptions {
     pub patience: Option<Duration>,
     /// Slows the scenario down while this machine is too slow for it.
     pub keeps_pace: bool,
+    /// The clock begins at the time of day of this time; `None` for that of the machine.
+    pub begins_as: Option<Timestamp>,
 }
 
 impl DevClusterOptions {
@@ -63,13 +68,20 @@ impl DevClusterOptions {
             configuration: Map::new(),
             patience: None,
             keeps_pace: false,
+            begins_as: None,
         }
     }
 
     /// A clock as fast as the scenario. It stays behind the machine's clock, `now`, for hours:
     /// kubectl computes some ages by that clock.
     pub(super) fn clock(&self, now: Timestamp) -> Clock {
-        let begins = now.checked_sub(BEHIND).unwrap_or(now);
+        let day = |at: Timestamp| at.as_second().rem_euclid(DAY);
+        let behind = now.checked_sub(BEHIND).unwrap_or(now);
+        let earlier = self
+            .begins_as
+            .map_or(0, |like| (day(behind) - day(like)).rem_euclid(DAY));
+        let begins = behind.checked_sub(SignedDuration::from_secs(earlier));
+        let begins = begins.unwrap_or(behind);
         Clock::accelerated(self.speed.get(), begins, now)
     }
 
@@ -111,5 +123,29 @@ impl DevClusterOptions {
             rule,
             losses: lost.map(|fault| (fault.from, fault.until)).collect(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_begins_a_week_ago_at_the_time_of_day_of_a_record() {
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        let now = time("2026-11-29T07:30:00Z");
+        for (like, begins) in [
+            (None, "2026-11-22T07:30:00Z"),
+            (Some("2026-11-28T06:12:00Z"), "2026-11-22T06:12:00Z"),
+            (Some("2026-11-28T07:31:00Z"), "2026-11-21T07:31:00Z"),
+        ] {
+            let options = DevClusterOptions {
+                begins_as: like.map(time),
+                ..DevClusterOptions::new(PathBuf::new())
+            };
+            let clock = options.clock(now);
+            let behind = clock.at(now).duration_since(time(begins));
+            assert!(behind.abs() < SignedDuration::from_secs(1), "{behind}");
+        }
     }
 }

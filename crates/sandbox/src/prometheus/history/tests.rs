@@ -59,6 +59,7 @@ fn the_past_is_answered_as_far_as_it_is_known() {
             let name = ("shop".to_owned(), workload.to_owned());
             let pod = |second| KnownPod {
                 name: None,
+                used: Resources::default(),
                 since: SignedDuration::from_secs(second),
             };
             let mut pods = vec![pod(newest)];
@@ -106,6 +107,7 @@ fn functions_over_a_range_go_by_the_samples_in_it() {
     for (second, bytes) in [(0, 300.0), (15, 100.0), (30, 200.0)] {
         let pod = KnownPod {
             name: Some("web-a".into()),
+            used: Resources::from_fn(|_| bytes),
             since: SignedDuration::ZERO,
         };
         let sum = Sum {

@@ -109,10 +109,7 @@ pub fn settled_by_workload(
     workloads: &Workloads<'_>,
     window: SignedDuration,
 ) -> String {
-    let ago = (window * 2).as_millis();
-    let new = format!(
-        "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset {ago}ms))"
-    );
+    let new = measured_before(pods, "unless", window);
     let all = by_workload(aggregate, pods, workloads);
     let [new, count] = [&*new, pods].map(|pods| by_workload(Aggregate::Count, pods, workloads));
     // One new Pod to so many others.
@@ -120,6 +117,12 @@ pub fn settled_by_workload(
     format!(
         "{all} unless on (namespace, workload) ({new} * {share} > on (namespace, workload) {count})"
     )
+}
+
+/// Those of `pods` that had a value two windows before (`set` is `and`), or had none (`unless`).
+pub(super) fn measured_before(pods: &str, set: &str, window: SignedDuration) -> String {
+    let ago = (window * 2).as_millis();
+    format!("({pods} {set} on (namespace, pod) last_over_time(({pods})[1s:1s] offset {ago}ms))")
 }
 
 /// The query for the `aggregate` by workload of what `pods` gives by Pod, of some workloads.

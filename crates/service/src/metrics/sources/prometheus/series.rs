@@ -15,7 +15,7 @@ use super::answer;
 use super::answer::PromLabels;
 use super::grid::Grid;
 use super::label_matchers::{LabelMatchers, any_of, literal, quoted};
-use super::range::{Aggregate, Workloads, by_workload};
+use super::range::{Aggregate, Workloads, by_workload, measured_before};
 use super::selectors::with_matcher;
 use super::source::PrometheusSource;
 use crate::metrics::blocking_pool::aside;
@@ -153,6 +153,25 @@ impl PrometheusSource {
     /// The query for the use of all Pods that have been of a workload, by their names; `None` if the resource is not
     /// measured.
     pub fn workload_query(&self, resource: Resource, workload: &WorkloadName) -> Option<String> {
+        Some(format!("sum({})", self.pods_of(resource, workload)?))
+    }
+
+    /// The query for the mean use of these Pods, without those that had not been measured two rate windows before:
+    /// Pods use cpu to start, too.
+    pub fn settled_mean_query(
+        &self,
+        resource: Resource,
+        workload: &WorkloadName,
+    ) -> Option<String> {
+        let pods = self.pods_of(resource, workload)?;
+        Some(format!(
+            "avg({})",
+            measured_before(&pods, "and", self.window())
+        ))
+    }
+
+    /// The query for the use of each Pod that has been of a workload.
+    fn pods_of(&self, resource: Resource, workload: &WorkloadName) -> Option<String> {
         let (kind, name) = workload.workload.split_once('/')?;
         let ending = if kind == Kind::StatefulSet.as_str() {
             pod_names::STATEFUL_SET
@@ -161,13 +180,12 @@ impl PrometheusSource {
         };
         let pods = format!("{}{ending}", literal(name));
         let namespace = &workload.namespace;
-        let text = if self.built_in[resource].is_some() {
+        if self.built_in[resource].is_some() {
             let one = LabelMatchers::default().equal("namespace", namespace);
-            self.pods_text(resource, &one.matching("pod", &pods).to_string())?
-        } else {
-            of_pods(&within(&self.pods_text(resource, "")?, namespace), &pods)
-        };
-        Some(format!("sum({text})"))
+            return self.pods_text(resource, &one.matching("pod", &pods).to_string());
+        }
+        let all = self.pods_text(resource, "")?;
+        Some(of_pods(&within(&all, namespace), &pods))
     }
 
     /// The result of `pods` by Pod, at the times at which kube-state-metrics reports it as ready.
