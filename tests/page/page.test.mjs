@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { chromium } from "playwright-core";
-import { manyNodes, manyTargets, node, random, replayed, standIn, summary, usual } from "./stand_in.mjs";
+import { history, manyNodes, manyTargets, node, random, replayed, standIn, summary, usual } from "./stand_in.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const VIEWS = ["nodes", "placements", "workloads", "hpas", "calendar"];
@@ -217,6 +217,8 @@ withPage("the keyboard reaches tabs, tiles, rows and the slider", {}, async (pag
   await opened(page, "Workloads");
   await page.getByRole("link", { name: "shop/web", exact: true }).focus();
   await page.keyboard.press("Enter");
+  // The details of another workload may be open already.
+  await page.locator("#details-title", { hasText: "shop/web" }).waitFor();
   await page.locator("#time").waitFor();
   await page.locator("#time").focus();
   const before_ = await text(page, ".replay .readout");
@@ -276,6 +278,24 @@ withPage("a service that opens no stream says why", {}, async (page, server) => 
   await page.getByText("refuses the stream").waitFor();
 });
 
+test("before the first event nothing is known", async () => {
+  const server = await standIn();
+  server.refuseStreams = true;
+  try {
+    const page = await open(server.url);
+    await shows(page, "#link", /Stream refused/);
+    const figures = await page.locator("dl.figures dd").allInnerTexts();
+    assert.deepEqual(new Set(figures), new Set(["–"]));
+    for (const view of ["nodes", "placements", "workloads", "calendar"]) {
+      await page.goto(`${server.url}#${view}`);
+      await shows(page, "#main .empty", /Nothing is known yet\./);
+    }
+    await page.done();
+  } finally {
+    await server.close();
+  }
+});
+
 withPage("a hidden page holds no stream", {}, async (page, server) => {
   assert.equal(server.streams(), 1);
   await page.evaluate(() => {
@@ -328,11 +348,85 @@ withPage("filters and sorting", { world: () => ({ ...usual(), nodes: manyNodes(4
 withPage("a replay moves through the two hours", { hash: TARGET }, async (page) => {
   await page.locator("#time").waitFor();
   await page.getByRole("button", { name: "Play" }).click();
-  await page.waitForFunction(() => Number(document.querySelector("#time").value) > 3);
+  await page.waitForFunction(() => {
+    const value = Number(document.querySelector("#time").value);
+    return value > 3 && value < 150;
+  });
   await page.getByRole("button", { name: "Stop" }).click();
   await shows(page, ".replay .readout", /h \d+ min ago|\d+ min ago/);
   await page.getByRole("button", { name: "Now" }).click();
   await shows(page, ".replay .readout", /now|s ago/);
+});
+
+withPage("a chart marks the times without a load, if there are any", {
+  hash: TARGET,
+  world: () => {
+    const found = history();
+    const points = found.points.map((row, index) => (index > 100 && index < 120 ? [row[0], null, ...row.slice(2)] : row));
+    return { ...usual(), history: { ...found, points } };
+  },
+}, async (page, server) => {
+  await page.locator(".gap-note").waitFor();
+  const marked = await page.evaluate(async () => {
+    const { gaps } = await import("/page/chart.js");
+    const row = (at, load) => [at, load];
+    return [gaps([]), gaps([row(15, 1), row(30, null), row(45, 1)]), gaps([row(0, null), row(15, 1), row(30, null), row(45, null), row(60, 1), row(75, null)])];
+  });
+  assert.deepEqual(marked, [[], [], [[15, 60]]]);
+  server.world.history = undefined;
+  await page.goto(`${server.url}#nodes`);
+  await page.goto(server.url + TARGET);
+  await page.locator(".plot canvas").first().waitFor();
+  assert.equal(await page.locator(".gap-note").isVisible(), false);
+});
+
+withPage("figures as texts", {}, async (page) => {
+  const texts = await page.evaluate(async () => {
+    const { amount, duration, distance } = await import("/page/format.js");
+    return {
+      durations: [0, 59.6, 119.4, 119.6, 150, 3570, 7169, 7170, 7199.6, 61199, 61200, 147570, 172769, 172770, 259200].map(duration),
+      distances: [0.9, 59.6, -59.6, 61199].map((seconds) => distance(new Date(seconds * 1000).toISOString(), 0)),
+      rates: [0, 999.6, 999_600, 9_950_000, 250e6, 1.25e9].map((value) => amount(value, "bytes/s")),
+      bytes: [512, 1023.7, 1024 ** 3 - 1, 16 * 1024 ** 3].map((value) => amount(value, "bytes")),
+      cores: [0, 995, 999.9, 1000, 3751, 16000].map((value) => amount(value, "millicores")),
+    };
+  });
+  assert.deepEqual(texts.durations, ["0 s", "60 s", "119 s", "2 min", "3 min", "60 min", "119 min", "2 h", "2 h", "17 h", "17 h", "41 h", "47 h 59 min", "2 days", "3 days"]);
+  assert.deepEqual(texts.distances, ["now", "in 60 s", "60 s ago", "in 17 h"]);
+  assert.deepEqual(texts.rates, ["0 B/s", "1 kB/s", "1 MB/s", "10 MB/s", "250 MB/s", "1.3 GB/s"]);
+  assert.deepEqual(texts.bytes, ["512 B", "1 KiB", "1 GiB", "16 GiB"]);
+  assert.deepEqual(texts.cores, ["0 cores", "1 core", "1 core", "1 core", "3.75 cores", "16 cores"]);
+});
+
+withPage("a horizon has its exact seconds, and the zone of times is shown", { hash: TARGET, timezoneId: "Europe/Vienna" }, async (page, server) => {
+  await holds(page, "#details", ["Horizon: 167 s", "describes the load 60 s ago", "the other 107 s", "107 s after the decision", "own trusted (0.28 of the time under-provisioned"]);
+  await holds(page, "dl.figures", ["Time (Europe/Vienna)", "00:26:25"]);
+  await page.goto(`${server.url}#calendar`);
+  await shows(page, "#main .zone", /Times are in Europe\/Vienna/);
+});
+
+withPage("an empty list has no header", { hash: "#workloads", world: () => ({ ...usual(), statuses: [], hpas: [] }) }, async (page, server) => {
+  await shows(page, "#main .empty", /No workload is scaled or watched/);
+  assert.equal(await page.locator("#main .scroll").isVisible(), false);
+  await page.goto(`${server.url}#hpas`);
+  await shows(page, "#main .empty", /The cluster has no HPA/);
+  assert.equal(await page.locator("#main .scroll").isVisible(), false);
+});
+
+for (const hash of [...VIEWS.map((view) => `#${view}`), "#replay", TARGET, "#nodes/small-1", "#placements/shop/web-85ac895c3b-zzz", "#hpas/billing/invoices"]) {
+  withPage(`360 px, ${hash}: no table is cut`, { hash, viewport: { width: 360, height: 740 }, world: () => ({ ...usual(), replay: replayed() }) }, async (page) => {
+    await page.locator(hash.includes("/") ? "#details table" : "#main :is(table, .tile)").first().waitFor();
+    await page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+    const button = page.locator("#details button.open").first();
+    if (await button.count()) await button.click();
+    const cut = await page.locator(".scroll").evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel));
+    assert.deepEqual(cut, []);
+  });
+}
+
+withPage("1280 px: the node table is whole beside the nodes", { hash: "#nodes/small-1", viewport: { width: 1280, height: 800 } }, async (page) => {
+  await page.locator("#details .terms").waitFor();
+  assert.equal(await page.locator("#details .scroll").first().evaluate((one) => one.scrollWidth <= one.clientWidth), true);
 });
 
 withPage("an unknown Pod gets the service's own words", { hash: "#placements/shop/unknown" }, async (page) => {

@@ -192,7 +192,7 @@ export async function standIn(world = usual()) {
       const targets = self.world.statuses.filter((one) => one.namespace === query.get("namespace") && one.object.name === query.get("name"));
       return json(answer, { targets });
     }
-    if (pathname === "/api/v1/scaling/history") return json(answer, history());
+    if (pathname === "/api/v1/scaling/history") return json(answer, self.world.history ?? history());
     if (pathname === "/api/v1/explain" && request.method === "POST") {
       const explained = recorded("explain-node.json");
       explained.now.nodes[0].name = query.get("nodes");

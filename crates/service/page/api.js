@@ -57,6 +57,7 @@ export function connect() {
   close();
   const opened = new EventSource("api/v1/stream");
   source = opened;
+  link("connecting", null, "");
   watch(FIRST_EVENT_TIMEOUT);
   opened.onmessage = (event) => {
     if (source !== opened) return;
@@ -95,7 +96,7 @@ async function lose(why) {
     try {
       await fetchJson("api/v1");
       if (state.link.phase === "lost") {
-        link("lost", state.link.retryAt, "The service answers but refuses the stream. Too many pages may be open.");
+        link("lost", state.link.retryAt, "The service answers but refuses the stream. Too many pages may be open.", true);
       }
     } catch {
       // The text before says what is known.
@@ -103,8 +104,8 @@ async function lose(why) {
   }
 }
 
-function link(phase, retryAt, why) {
+function link(phase, retryAt, why, isRefused = false) {
   const since = phase === state.link.phase ? state.link.since : Date.now();
-  state.link = { phase, since, retryAt, why };
+  state.link = { phase, since, retryAt, why, isRefused };
   changed("link");
 }

@@ -4,7 +4,7 @@ import { connect, follow } from "./api.js";
 import { calendar } from "./calendar.js";
 import { showDetails, updateDetails } from "./details.js";
 import { h, place, setClass, setText } from "./dom.js";
-import { count, percent, timeOfDay } from "./format.js";
+import { NONE, ZONE, number, percent, timeOfDay } from "./format.js";
 import { hpas } from "./hpas.js";
 import { nodes } from "./nodes.js";
 import { placements } from "./placements.js";
@@ -101,35 +101,38 @@ function drawFigures() {
   const floors = targets.filter((target) => target.floor !== null).length;
   const problems = targets.filter((target) => target.problems.length > 0).length;
   document.documentElement.style.setProperty("--headroom", percent(state.headroom, 1).replace(" ", ""));
+  // Before the first event nothing is known, which is not the same as none.
+  const figure = (amountOf) => (state.known ? number(amountOf, 0) : NONE);
   const shown = [
-    ["Nodes", count(all.length, "node", "nodes"), ""],
-    [`Over ${percent(state.headroom)}`, String(over), over > 0 ? "bad" : ""],
-    ["Workloads", String(targets.length), ""],
-    ["Floors", String(floors), ""],
-    ["Problems", String(problems), problems > 0 ? "bad" : ""],
-    ["Time", timeOfDay(state.now), ""],
+    ["Nodes", figure(all.length), ""],
+    [state.known ? `Over ${percent(state.headroom)}` : "Over the line", figure(over), over > 0 ? "bad" : ""],
+    ["Workloads", figure(targets.length), ""],
+    ["Floors", figure(floors), ""],
+    ["Problems", figure(problems), problems > 0 ? "bad" : ""],
+    [`Time (${ZONE})`, timeOfDay(state.now), ""],
   ];
   if (figures.childElementCount !== shown.length) {
     figures.replaceChildren(...shown.map(([name]) => h("div", {}, h("dt", {}, name), h("dd", {}))));
   }
   shown.forEach(([name, value, kind], index) => {
-    const [term, figure] = figures.children[index].children;
+    const [term, text] = figures.children[index].children;
     setText(term, name);
-    setText(figure, (kind === "bad" ? "▲ " : "") + value.replace(/ nodes?$/, ""));
-    setClass(figure, kind);
+    setText(text, (kind === "bad" ? "▲ " : "") + value);
+    setClass(text, kind);
   });
 }
 
 function drawLink() {
-  const { phase, retryAt, why } = state.link;
+  const { phase, retryAt, why, isRefused } = state.link;
   setClass(link, `link ${phase}`);
-  setText(link, { connecting: "○ Connecting", live: "● Live", lost: "▲ Connection lost" }[phase]);
+  setText(link, isRefused ? "▲ Stream refused" : { connecting: "○ Connecting", live: "● Live", lost: "▲ Connection lost" }[phase]);
   const found = [];
   if (phase === "lost") {
     const wait = Math.max(0, Math.ceil((retryAt - Date.now()) / 1000));
     found.push(["bad", `${why} ${state.known ? `The figures are from ${timeOfDay(state.now)}.` : "No figures have been received yet."} Next attempt in ${wait} s.`,
       h("button", { type: "button", onclick: connect }, "Connect now")]);
   }
+  if (phase === "connecting" && state.known) found.push(["warn", `Connecting again. The figures are from ${timeOfDay(state.now)}.`]);
   if (state.known && !state.synced) found.push(["warn", "Evenkeel is still listing the cluster. Figures are not complete."]);
   if (state.writes === "disabled") found.push(["warn", "Writes are disabled (writes: disabled). Evenkeel decides and reports, and changes nothing."]);
   if (state.writes === "restore") found.push(["warn", "Evenkeel puts your values back and then writes nothing (writes: restore)."]);

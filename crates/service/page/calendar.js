@@ -1,7 +1,7 @@
 // Schedules, portraits and tuning, as far as the service has them in memory.
 
 import { facts, go, h, mark, place, table } from "./dom.js";
-import { NONE, count, dayAndTime, distance, number, title, words } from "./format.js";
+import { NONE, UNKNOWN, ZONE, count, dayAndTime, distance, number, title, words } from "./format.js";
 import { condition } from "./details.js";
 import { state } from "./state.js";
 
@@ -15,7 +15,10 @@ export const calendar = {
 
   mount(main) {
     holder = h("div", { class: "calendar" });
-    main.append(holder, h("p", { class: "note" }, "Shown: objects of namespaces that have opted in, as their status reports them. The leader writes a status; "
+    main.append(
+      h("p", { class: "note zone" }, `Times are in ${ZONE}, the zone of this browser. A schedule is in the zone of its CronHPA.`),
+      holder,
+      h("p", { class: "note" }, "Shown: objects of namespaces that have opted in, as their status reports them. The leader writes a status; "
       + "a replica reads it from its watch. Events and runs of the past are not kept here; use kubectl describe."));
     draw();
   },
@@ -33,7 +36,7 @@ function draw() {
   if (!holder) return;
   const now = state.calendar;
   if (!now) {
-    holder.replaceChildren(h("p", { class: "empty" }, "Nothing is known yet."));
+    holder.replaceChildren(h("p", { class: "empty" }, UNKNOWN));
     return;
   }
   const focused = holder.contains(document.activeElement) ? document.activeElement.textContent : null;
@@ -56,7 +59,7 @@ function nextTimes(cronHpas) {
   const open = (run) => Date.parse(run.time) <= state.now;
   const rows = runs.slice(0, 50).map((run) => [dayAndTime(run.time), open(run) ? mark("good", "open now") : distance(run.time, state.now),
     `${run.of.namespace}/${run.of.name}`, run.cron, number(run.replicas), run.end ? dayAndTime(run.end) : "the next run", run.of.target]);
-  return rows.length > 0 ? [table("Next times of all CronHPAs", ["Time", "In", "CronHPA", "Cron", "Replicas", "Until", "Target"], rows, { numbers: [4] })] : [];
+  return rows.length > 0 ? [table("Next times of all CronHPAs", ["Time", "When", "CronHPA", "Cron", "Replicas", "Until", "Target"], rows, { numbers: [4] })] : [];
 }
 
 /** A part that is folded until its reader opens it. */
@@ -96,7 +99,7 @@ function ihpa(one) {
   const value = status?.currentPortraitValue;
   const failed = (status?.portraits ?? []).filter((found) => found.reason).length;
   const text = one.problem ? mark("bad", one.problem) : failed > 0 ? mark("warn", count(failed, "portrait fails", "portraits fail"))
-    : value ? mark("good", `${value.replicas} replicas by ${value.provider}`) : mark("quiet", "no value yet");
+    : value ? mark("good", `${count(value.replicas, "replica", "replicas")} by ${value.provider}`) : mark("quiet", "no value yet");
   const gray = status?.gray;
   return fold(`ihpa/${one.namespace}/${one.name}`, h("span", {}, `${one.namespace}/${one.name} for ${one.target} `, text),
     facts([
@@ -117,7 +120,7 @@ function portrait(one) {
   const text = one.problem ? mark("bad", one.problem) : mark("good", count(one.steps.length, "step", "steps"));
   return fold(`portrait/${one.namespace}/${one.name}`, h("span", {}, `Portrait ${one.namespace}/${one.name} for ${one.target} `, text),
     facts([["Expires", one.expires ? `${dayAndTime(one.expires)}, ${distance(one.expires, state.now)}` : "never"]]),
-    table("Steps", ["From", "In", "Replicas"], one.steps.map((step) =>
+    table("Steps", ["From", "When", "Replicas"], one.steps.map((step) =>
       [step.at ? dayAndTime(step.at) : "always", step.at ? distance(step.at, state.now) : NONE, number(step.replicas)]), { numbers: [2] }));
 }
 

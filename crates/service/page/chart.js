@@ -10,6 +10,17 @@ const FONT = "12px system-ui, sans-serif";
 /** Columns of a row of the history. */
 export const COLUMN = { at: 0, load: 1, forecast: 2, lower: 3, upper: 4, replicas: 5, floor: 6, plain: 7 };
 
+/** Seconds between two known loads from which the time between them is marked. Measurements come every 15 seconds. */
+const GAP = 45;
+
+/** The times between two known loads in which none is known, as pairs of seconds. */
+export function gaps(rows) {
+  const known = rows.filter((row) => row[COLUMN.load] !== null).map((row) => row[COLUMN.at]);
+  const unknown = rows.filter((row) => row[COLUMN.load] === null).map((row) => row[COLUMN.at]);
+  const pairs = known.slice(1).map((to, index) => [known[index], to]);
+  return pairs.filter(([from, to]) => to - from >= GAP && unknown.some((at) => at > from && at < to));
+}
+
 const LINES = {
   load: { label: "Load", color: "--line-load", width: 2 },
   forecast: { label: "Forecast made one horizon before", color: "--line-forecast", width: 2, dash: [6, 4] },
@@ -43,15 +54,18 @@ export class HistoryCharts {
     this.charts = [];
     this.rows = [];
     this.unit = "";
+    this.gaps = [];
     const plot = (label) => h("div", { class: "plot", role: "img", "aria-label": label });
     this.loadPlot = plot("Load and forecast");
     this.replicaPlot = plot("Replicas, floor and plain HPA");
     this.loadTitle = h("h3", {}, "Load");
+    this.gapNote = h("p", { class: "gap-note", hidden: true }, h("span", { class: "key-gap", "aria-hidden": "true" }),
+      "No load is known here: Pods had just started or ended, or a measurement is missing.");
     this.element = h("div", { class: "charts" },
       this.loadTitle,
       h("p", { class: "chart-key" }, key("load"), key("forecast"),
         h("span", { class: "key-item" }, h("span", { class: "key-band", "aria-hidden": "true" }), "80 % band")),
-      this.loadPlot,
+      this.loadPlot, this.gapNote,
       h("h3", {}, "Replicas"),
       h("p", { class: "chart-key" }, key("replicas"), key("floor"), key("plain")),
       this.replicaPlot);
@@ -71,6 +85,8 @@ export class HistoryCharts {
 
   show(rows, unit, resource) {
     this.rows = rows;
+    this.gaps = gaps(rows);
+    this.gapNote.hidden = this.gaps.length === 0;
     this.loadTitle.textContent = `Load: ${resource}`;
     const rebuilt = unit !== this.unit || this.charts.length === 0;
     this.unit = unit;
@@ -101,7 +117,7 @@ export class HistoryCharts {
     this.charts = [
       new uPlot(this.options([unseen, unseen, line("forecast"), line("load")], {
         bands: [{ series: [1, 2], fill: css("--band") }],
-        value: (value) => amount(value, this.unit),
+        value: (value) => amount(value, this.unit), behind: (chart) => this.drawGaps(chart),
       }), load, this.loadPlot),
       new uPlot(this.options([line("plain", { paths: step }), line("replicas", { paths: step }), line("floor", { paths: step })], {
         value: (value) => number(value, 0), whole: true,
@@ -110,7 +126,7 @@ export class HistoryCharts {
     this.fit();
   }
 
-  options(series, { bands, value, whole }) {
+  options(series, { bands, value, whole, behind }) {
     const axis = { stroke: css("--muted"), font: FONT, grid: { stroke: css("--grid"), width: 1 }, ticks: { show: false } };
     return {
       width: Math.max(200, this.element.clientWidth), height: 170, legend: { show: false },
@@ -128,6 +144,7 @@ export class HistoryCharts {
           const index = chart.cursor.idx;
           if (chart.cursor.event && index != null && this.rows[index]) this.onTime(index);
         }],
+        drawClear: behind ? [behind] : [],
         draw: [(chart) => this.drawTime(chart)],
       },
     };
@@ -137,6 +154,17 @@ export class HistoryCharts {
   mark(index) {
     this.at = this.rows[index]?.[COLUMN.at] ?? null;
     for (const chart of this.charts) chart.redraw(false);
+  }
+
+  drawGaps(chart) {
+    const { ctx, bbox } = chart;
+    ctx.save();
+    ctx.fillStyle = css("--unknown");
+    for (const [from, to] of this.gaps) {
+      const [left, right] = [from, to].map((at) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, chart.valToPos(at, "x", true))));
+      ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    }
+    ctx.restore();
   }
 
   drawTime(chart) {

@@ -6,7 +6,7 @@ import { fetchJson } from "./api.js";
 import { COLUMN, HistoryCharts } from "./chart.js";
 import { facts, go, h, mark, place, setText, table } from "./dom.js";
 import { nodeTerms, podExplanation } from "./explain.js";
-import { NONE, amount, distance, duration, number, percent, timeOfDay, millis, title, words } from "./format.js";
+import { NONE, amount, count, distance, number, percent, sentence, timeOfDay, millis, title, words } from "./format.js";
 import { hpaDetails } from "./hpas.js";
 import { nodeState } from "./nodes.js";
 import { changed, state, targetKey } from "./state.js";
@@ -266,7 +266,7 @@ function targetHead(target) {
     ["Past read", target.refill],
   ];
   const isHpa = target.object.kind === "HorizontalPodAutoscaler";
-  return h("div", {}, h("p", { class: "why" }, target.reason), figures(pairs),
+  return h("div", {}, h("p", { class: "why" }, sentence(target.reason)), figures(pairs),
     isHpa ? h("p", {}, go(place("hpas", target.namespace, target.object.name), "Why the HPA has its count")) : null);
 }
 
@@ -321,9 +321,9 @@ function loadTable(target) {
     of("Forecast", ({ forecast }, value) => value(forecast?.mean)),
     of("80 % band", ({ forecast }, value) => (forecast ? `${value(forecast.lower80)} to ${value(forecast.upper80)}` : NONE)),
     of("95 % band", ({ forecast }, value) => (forecast ? `${value(forecast.lower95)} to ${value(forecast.upper95)}` : NONE)),
-    of("Due", ({ forecast }) => (forecast ? distance(forecast.at, state.now) : NONE)),
+    of("Forecast for", ({ forecast }) => (forecast ? dueText(target, forecast) : NONE)),
     of("Model", ({ forecast, waitsFor }) => [forecast?.model, waitsFor && `waits for ${waitsFor}`].filter(Boolean).join(", ") || NONE),
-    of("Trust", ({ trust }) => trust?.reason ?? NONE),
+    of("Trust", ({ trust }) => (trust ? sentence(trust.reason) : NONE)),
     of("Error compared with the naive forecast (below 1 is better)", ({ trust }) => number(trust?.ratio, 2)),
     of("Inside the 80 % band", ({ trust }) => percent(trust?.coverage)),
     of("Risk asked", ({ risk }) => percent(risk?.asked, 1)),
@@ -336,9 +336,23 @@ function horizon(target) {
   if (!parts) return null;
   const names = { age: "Age of measurements", halfWindow: "Half of the rate window", sync: "HPA’s interval", tick: "Evenkeel’s interval",
     startUp: "Start of a Pod", nodeStartUp: "Start of a node" };
-  const rows = Object.entries(parts).map(([part, seconds]) => [names[part] ?? words(part), duration(seconds)]);
-  return h("div", {}, h("h4", {}, `Horizon: ${duration(target.horizonSeconds)} between a load and the capacity for it`),
+  const rows = Object.entries(parts).map(([part, seconds]) => [names[part] ?? words(part), `${seconds} s`]);
+  const sum = Object.values(parts).reduce((all, seconds) => all + seconds, 0);
+  return h("div", {}, h("h4", {}, `Horizon: ${target.horizonSeconds} s from a load to the capacity for it`),
+    h("p", {}, `A measurement describes the load ${parts.age + parts.halfWindow} s ago: its age and half of its window. `
+      + `The forecast looks over the other ${ahead(target)} s.`),
+    // The service rounds each part, so a second of difference has no meaning.
+    Math.abs(sum - target.horizonSeconds) > 5 ? h("p", {}, `The parts are ${sum} s. The horizon is at least 60 s and at most 900 s.`) : null,
     table("Parts of the horizon", ["Part", "Time"], rows, { numbers: [1] }));
+}
+
+/** Seconds of the horizon that are left at the time of a decision: measurements are late by the other part. */
+function ahead({ horizonSeconds, horizonParts: { age, halfWindow } }) {
+  return Math.max(0, horizonSeconds - age - halfWindow);
+}
+
+function dueText(target, forecast) {
+  return timeOfDay(millis(forecast.at)) + (target.horizonParts ? `, ${ahead(target)} s after the decision` : `, ${distance(forecast.at, state.now)}`);
 }
 
 function traffic(of) {
@@ -346,7 +360,7 @@ function traffic(of) {
   const { need, model } = of;
   return h("div", {}, h("h4", {}, "Traffic"), facts([
     ["State", of.standing], ["Why", of.why],
-    ["Needs", need ? `${need.replicas} replicas, each with ${number(need.utilisation)} of at most ${number(need.target)} ${need.resource}` : null],
+    ["Needs", need ? `${count(need.replicas, "replica", "replicas")}, each with ${number(need.utilisation)} of at most ${number(need.target)} ${need.resource}` : null],
     ["Limited by", need?.limitedBy],
     ["Model explains", model ? `${percent(model.explained)} of the variance; without traffic ${percent(model.explainedWithout)}` : null],
     ["Mean error", model ? `${number(model.error)}; of the linear part ${number(model.linearError)}` : null],

@@ -59,17 +59,27 @@ export function keyed(parent, items, key, create, update) {
   }
 }
 
+/** Tables with more columns than this become cards on a narrow screen. */
+const NARROW = 2;
+/** A label with a text of more letters than this takes the whole width of a card. */
+const LONG = 22;
+
+function isLong(label, cell) {
+  return `${label} ${cell?.textContent ?? cell ?? ""}`.length > LONG;
+}
+
 /** A table with a caption for screen readers; cells are texts or elements. `numbers` are columns of figures. */
 export function table(caption, columns, rows, { numbers = [], className = "" } = {}) {
   const align = (index) => (numbers.includes(index) ? "number" : null);
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+  const classes = (cell, index) => [align(index), isLong(columns[index], cell) && "long"].filter(Boolean).join(" ") || null;
+  return h("div", { class: columns.length > NARROW ? "scroll cards" : "scroll", tabindex: 0, role: "region", "aria-label": caption },
     h("table", { class: className },
       h("caption", { class: "hidden" }, caption),
       h("thead", {}, h("tr", {}, columns.map((column, index) =>
         h("th", { scope: "col", class: align(index) }, column)))),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, index) =>
         index === 0 ? h("th", { scope: "row", class: align(index) }, cell)
-          : h("td", { class: align(index) }, cell)))))));
+          : h("td", { class: classes(cell, index), "data-label": columns[index] }, cell)))))));
 }
 
 /** Pairs of a name and a value. */

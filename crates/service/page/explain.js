@@ -107,7 +107,7 @@ function nodeList(explanation) {
     const body = h("tbody", {}, shown.flatMap((node) => nodeRows(node, explanation)));
     const rest = explanation.nodes.length - shown.length;
     holder.replaceChildren(
-      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Nodes of the answer" }, h("table", { class: "list" },
+      h("div", { class: "scroll cards", tabindex: 0, role: "region", "aria-label": "Nodes of the answer" }, h("table", { class: "list" },
         h("caption", { class: "hidden" }, "Verdict and score of each node"),
         h("thead", {}, h("tr", {}, ["Node", "Verdict", "Score", "Exact", "In-tree", "Sum"].map((text, index) =>
           h("th", { scope: "col", class: index >= 2 ? "number" : null }, text)))), body)),
@@ -125,6 +125,7 @@ function verdict(node) {
 }
 
 function nodeRows(node, explanation) {
+  const figure = (label, value, digits) => h("td", { class: "number", "data-label": label }, number(value, digits));
   const cell = h("td", { colspan: 6 });
   const inner = h("tr", { class: "inner", hidden: true }, cell);
   const button = h("button", {
@@ -136,9 +137,8 @@ function nodeRows(node, explanation) {
     },
   }, node.name);
   const row = h("tr", { class: node.name === explanation.best ? "best" : null },
-    h("th", { scope: "row" }, button, node.name === explanation.best ? " (best)" : ""), h("td", {}, verdict(node)),
-    h("td", { class: "number" }, number(node.score, 0)), h("td", { class: "number" }, number(node.total, 3)),
-    h("td", { class: "number" }, number(node.modelledInTree, 0)), h("td", { class: "number" }, number(node.modelledSum, 0)));
+    h("th", { scope: "row" }, button, node.name === explanation.best ? " (best)" : ""), h("td", { class: "long", "data-label": "Verdict" }, verdict(node)),
+    figure("Score", node.score, 0), figure("Exact", node.total, 3), figure("In-tree", node.modelledInTree, 0), figure("Sum", node.modelledSum, 0));
   return [row, inner];
 }
 

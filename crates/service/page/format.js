@@ -14,6 +14,9 @@ const UNITS = { cpu: "millicores", memory: "bytes", networkIo: "bytes/s", diskIo
 
 export const NONE = "–";
 
+/** In place of a list, until the service has sent one. */
+export const UNKNOWN = "Nothing is known yet.";
+
 export function number(value, digits = 1) {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   return value.toLocaleString("en", { maximumFractionDigits: digits });
@@ -27,18 +30,33 @@ export function percent(ratio, digits = 0) {
 /** An amount in a base unit: `millicores`, `bytes`, `bytes/s`, or a plain count. */
 export function amount(value, unit) {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
-  if (unit === "millicores") return `${number(value / 1000, value < 10000 ? 2 : 1)} cores`;
-  if (unit === "bytes" || unit === "bytes/s") {
-    const steps = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    const step = value < 1 ? 0 : Math.min(steps.length - 1, Math.floor(Math.log2(value) / 10));
-    return `${number(value / 1024 ** step, step === 0 ? 0 : 1)} ${steps[step]}${unit === "bytes/s" ? "/s" : ""}`;
+  if (unit === "millicores") {
+    const cores = number(value / 1000, value < 10000 ? 2 : 1);
+    return `${cores} ${cores === "1" ? "core" : "cores"}`;
   }
+  // Memory and disks are counted in powers of 1024, transfers in powers of 1000, as the command line does.
+  if (unit === "bytes") return scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
+  if (unit === "bytes/s") return scaled(value, 1000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]);
   return number(value, 2);
+}
+
+/** A value in the largest unit of which there is at least one after rounding. */
+function scaled(value, base, units) {
+  const round = (step) => {
+    const rest = value / base ** step;
+    return step === 0 || rest >= 99.95 ? Math.round(rest) : Math.round(rest * 10) / 10;
+  };
+  let step = 0;
+  while (step < units.length - 1 && round(step) >= base) step += 1;
+  return `${number(round(step))} ${units[step]}`;
 }
 
 export function resourceAmount(value, resource) {
   return amount(value, UNITS[resource] ?? "");
 }
+
+/** The zone in which the browser shows times. */
+export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", {
@@ -64,9 +82,11 @@ export function duration(seconds) {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE;
   const whole = Math.round(Math.abs(seconds));
   if (whole < 120) return `${whole} s`;
-  if (whole < 7200) return `${Math.round(whole / 60)} min`;
-  if (whole < 172800) return `${Math.floor(whole / 3600)} h ${Math.round((whole % 3600) / 60)} min`;
-  return `${Math.round(whole / 86400)} days`;
+  // The rounded minutes decide on the unit, so that no part is rounded up to 60.
+  const minutes = Math.round(whole / 60);
+  if (minutes < 120) return `${minutes} min`;
+  if (minutes >= 2880) return `${Math.round(whole / 86400)} days`;
+  return `${Math.floor(minutes / 60)} h${minutes % 60 > 0 ? ` ${minutes % 60} min` : ""}`;
 }
 
 /** The time between a timestamp and now, such as `in 5 min` or `3 s ago`. */
@@ -79,6 +99,11 @@ export function distance(time, now) {
 
 export function count(amountOf, one, many) {
   return `${number(amountOf, 0)} ${amountOf === 1 ? one : many}`;
+}
+
+/** A text that begins with a capital letter and ends with a full stop. */
+export function sentence(text) {
+  return text && text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
 export function words(name) {

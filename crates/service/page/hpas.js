@@ -2,7 +2,7 @@
 
 import { fetchJson } from "./api.js";
 import { facts, go, h, keyed, mark, place, setText, table } from "./dom.js";
-import { NONE, count, number, timeOfDay, millis } from "./format.js";
+import { NONE, count, number, sentence, timeOfDay, millis } from "./format.js";
 import { state } from "./state.js";
 
 const SHOWN = 200;
@@ -134,8 +134,8 @@ function explanation(found, route) {
     && one.object.kind === "HorizontalPodAutoscaler");
   const [least, most] = found.tolerance;
   return h("div", {},
-    found.summary.map((sentence) => h("p", { class: "why" }, sentence)),
-    found.boundsSetBy.map((sentence) => h("p", {}, sentence)),
+    found.summary.map((text) => h("p", { class: "why" }, text)),
+    found.boundsSetBy.map((text) => h("p", {}, text)),
     facts([
       ["Read", timeOfDay(millis(found.at))],
       ["Target", found.target],
@@ -153,8 +153,8 @@ function explanation(found, route) {
       found.directions.map((one) => [one.direction, `${one.windowSeconds} s`, one.policies.map(({ policy, limit }) => `${policy} to ${limit}`).join(", ") || "none",
         one.selectPolicy ?? NONE, String(one.limit)]), { numbers: [1, 4] })] : null,
     found.conditions.length > 0 ? [h("h3", {}, "Conditions last reported by the controller"), table("Conditions", ["Condition", "Status", "Reason", "Meaning"],
-      found.conditions.map((one) => [one.type, one.status, one.reason, one.meaning]))] : null,
-    found.unknown.length > 0 ? [h("h3", {}, "Not known from outside"), h("ul", { class: "plain" }, found.unknown.map((sentence) => h("li", {}, sentence)))] : null);
+      found.conditions.map((one) => [one.type, one.status, one.reason, sentence(one.meaning)]))] : null,
+    found.unknown.length > 0 ? [h("h3", {}, "Not known from outside"), h("ul", { class: "plain" }, found.unknown.map((text) => h("li", {}, text)))] : null);
 }
 
 function pods(metric) {

@@ -2,7 +2,7 @@
 // five bars alone, which are one element. Every state has a word or a shape beside its colour.
 
 import { h, place, setClass, setText } from "./dom.js";
-import { RESOURCES, count, percent, title } from "./format.js";
+import { RESOURCES, UNKNOWN, count, percent, title } from "./format.js";
 import { changedNodes, ratio, state } from "./state.js";
 
 /** The most nodes that are shown with figures, and with a name. */
@@ -121,10 +121,11 @@ function size(total) {
 
 function draw(sorts) {
   if (!parts) return;
-  const due = sorts || order.length === 0 || performance.now() - sortedAt > SORT_EVERY;
-  // Tiles do not move under a pointer or under the focus.
+  const isGone = (name) => places.has(name) && !state.nodes.has(name);
+  const now = sorts || order.length === 0 || [...changedNodes].some(isGone);
+  // Tiles do not move under a pointer or under the focus, unless a node is gone.
   const busy = parts.grid.contains(document.activeElement) || parts.grid.matches(":hover");
-  if (due && (sorts || order.length === 0 || !busy)) {
+  if (now || (!busy && performance.now() - sortedAt > SORT_EVERY)) {
     order = sorted();
     sortedAt = performance.now();
     arrange();
@@ -153,6 +154,7 @@ function arrange() {
     seen.delete(grid.lastElementChild);
     grid.lastElementChild.remove();
   }
+  if (grid.firstElementChild && !grid.querySelector('[tabindex="0"]')) grid.firstElementChild.tabIndex = 0;
   const before = places;
   places = new Map(order.map((name, index) => [name, index]));
   order.forEach((name, index) => { if (before.get(name) !== index) dirty.add(index); });
@@ -215,10 +217,10 @@ function summarise() {
   const of = (name) => all.filter(SHOW[name][1]).length;
   const line = percent(state.headroom);
   setText(parts.lineText, `the ${line} line: Evenkeel refuses a node that a Pod would bring to it`);
-  setText(parts.summary, `${count(all.length, "node", "nodes")}, ${of("over")} over the ${line} line, `
+  setText(parts.summary, !state.known ? "" : `${count(all.length, "node", "nodes")}, ${of("over")} over the ${line} line, `
     + `${of("tainted")} tainted or closed, ${of("unmeasured")} without a measurement`);
-  setText(parts.empty, all.length === 0
-    ? state.known && !state.synced ? "Evenkeel is still listing the cluster." : "No node is known yet."
+  setText(parts.empty, !state.known ? UNKNOWN : all.length === 0
+    ? !state.synced ? "Evenkeel is still listing the cluster." : "No node is known yet."
     : order.length === 0 ? "No node matches the filter." : "");
 }
 

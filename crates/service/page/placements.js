@@ -1,7 +1,7 @@
 // The newest placements with their reasons, newest first.
 
 import { go, h, keyed, mark, place, setText } from "./dom.js";
-import { NONE, count, millis, timeOfDay } from "./format.js";
+import { NONE, UNKNOWN, count, millis, timeOfDay } from "./format.js";
 import { state } from "./state.js";
 
 /** Rows that are shown at a time. */
@@ -14,6 +14,7 @@ let frozen = null;
 const OUTCOMES = {
   chosen: ["good", "placed"],
   expected: ["quiet", "expected"],
+  passed: ["quiet", "not reported"],
   refused: ["bad", "no node"],
 };
 
@@ -35,7 +36,7 @@ export const placements = {
           oninput: (event) => { choice.text = event.target.value.trim().toLowerCase(); draw(); },
         })),
         h("label", {}, "Show", h("select", { onchange: (event) => { choice.outcome = event.target.value; draw(); } },
-          [["all", "All"], ["chosen", "Placed"], ["expected", "Expected"], ["refused", "No node has headroom"]]
+          [["all", "All"], ["chosen", "Placed"], ["expected", "Expected"], ["passed", "Not reported"], ["refused", "No node has headroom"]]
             .map(([value, text]) => h("option", { value, selected: choice.outcome === value }, text)))),
         pause),
       summary, empty,
@@ -83,7 +84,7 @@ function summarise() {
   const all = frozen ?? state.placements;
   const refused = all.filter((one) => one.outcome === "refused").length;
   const waiting = frozen ? state.placements.filter((one) => one.sequence > (frozen[0]?.sequence ?? 0)).length : 0;
-  setText(parts.summary, `${count(all.length, "Pod", "Pods")}, ${refused} without a node`
+  setText(parts.summary, !state.known ? "" : `${count(all.length, "Pod", "Pods")}, ${refused} without a node`
     + (choice.paused ? `; paused, ${waiting} new` : ""));
 }
 
@@ -92,7 +93,7 @@ function draw() {
   const found = matching();
   const shown = found.slice(0, SHOWN * choice.more);
   summarise();
-  setText(parts.empty, state.placements.length === 0
+  setText(parts.empty, !state.known ? UNKNOWN : state.placements.length === 0
     ? "kube-scheduler has not asked this replica about any Pod yet. If you use score labels, kube-scheduler does not ask Evenkeel, and this list stays empty."
     : found.length === 0 ? "No placement matches the filter." : "");
   parts.more.hidden = found.length <= shown.length;

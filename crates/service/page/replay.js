@@ -37,8 +37,9 @@ function draw() {
   const { rows, sentences, missing } = state.replay;
   holder.replaceChildren(
     h("section", {}, h("h2", {}, "The record and its replays: scaled workloads together"),
-      rows.length === 0 ? h("p", { class: "empty" }, "The record is being replayed with and without Evenkeel, in virtual time. The table appears when the replays end.") : [
-        sentences.map((sentence) => h("p", {}, sentence)),
+      sentences.map((sentence) => h("p", {}, sentence)),
+      rows.length === 0 && sentences.length === 0 ? h("p", { class: "empty" }, "The record is being replayed with and without Evenkeel, in virtual time. The table appears when the replays end.") : null,
+      rows.length === 0 ? null : [
         table("The record and its replays", ["Run", "Under-provisioned", "Overloaded", "Replica-hours", "Changes", "Pods refused", "Any node over the line"],
           rows.map((row) => [row.name, duration(row.underProvisionedSeconds), duration(row.overloadedSeconds), number(row.replicaHours),
             number(row.changes), row.nodes ? number(row.nodes.podsRefused) : NONE, row.nodes ? duration(row.nodes.secondsOverLine) : NONE]), { numbers: [1, 2, 3, 4, 5, 6] }),

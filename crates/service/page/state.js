@@ -14,7 +14,7 @@ export const state = {
   calendar: null,
   replay: null,
   /** `connecting`, `live` or `lost`. */
-  link: { phase: "connecting", since: Date.now(), retryAt: null, why: "" },
+  link: { phase: "connecting", since: Date.now(), retryAt: null, why: "", isRefused: false },
 };
 
 /** Placements that the page keeps, as many as the service. */
@@ -45,7 +45,7 @@ export function targetKey(target) {
   return [target.namespace, target.object.kind, target.object.name].join("/");
 }
 
-/** Nodes whose row changed since the view last drew them. */
+/** Nodes whose row changed, or that are gone, since the view last drew them. */
 export const changedNodes = new Set();
 
 export function apply(change, now) {
@@ -54,6 +54,7 @@ export function apply(change, now) {
   state.headroom = change.headroom;
   state.writes = change.writes;
   if (change.full) {
+    for (const name of state.nodes.keys()) changedNodes.add(name);
     state.nodes = new Map();
     state.placements = [];
     state.targets = new Map();
@@ -66,7 +67,10 @@ export function apply(change, now) {
     state.nodes.set(node.name, { ...node, fullest: fullest(node) });
     changedNodes.add(node.name);
   }
-  for (const name of change.goneNodes ?? []) state.nodes.delete(name);
+  for (const name of change.goneNodes ?? []) {
+    state.nodes.delete(name);
+    changedNodes.add(name);
+  }
   if (change.nodes || change.goneNodes) changed("nodes");
   if (change.placements) place(change.placements);
   for (const target of change.targets ?? []) state.targets.set(targetKey(target), target);

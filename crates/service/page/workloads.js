@@ -2,7 +2,7 @@
 
 import { ADVICE } from "./advice.js";
 import { go, h, keyed, mark, place, setText } from "./dom.js";
-import { NONE, amount, count, number } from "./format.js";
+import { NONE, UNKNOWN, amount, count, number } from "./format.js";
 import { state, targetKey } from "./state.js";
 
 const SHOWN = 200;
@@ -92,9 +92,9 @@ function draw() {
   const all = [...state.targets.values()];
   const found = sorted();
   const shown = found.slice(0, SHOWN * choice.more);
-  setText(parts.summary, `${count(all.length, "workload", "workloads")}, ${all.filter(SHOW.floors[1]).length} with a floor, `
+  setText(parts.summary, !state.known ? "" : `${count(all.length, "workload", "workloads")}, ${all.filter(SHOW.floors[1]).length} with a floor, `
     + `${all.filter(SHOW.problems[1]).length} with a problem`);
-  setText(parts.empty, all.length === 0
+  setText(parts.empty, !state.known ? UNKNOWN : all.length === 0
     ? "No workload is scaled or watched. Opt in a namespace (kubectl annotate namespace NAME evenkeel.dev/enabled=true) that has an HPA."
     : found.length === 0 ? "No workload matches the filter." : "");
   parts.more.hidden = found.length <= shown.length;
