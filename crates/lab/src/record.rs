@@ -241,7 +241,7 @@ async fn gather(args: &Args, config: &Config) -> Result<ClusterRecord, CliFailur
     series::read(&source, &mut record)
         .await
         .map_err(unreachable)?;
-    record.begin_with_first_value();
+    record.skip_empty_begin();
     Ok(record)
 }
 

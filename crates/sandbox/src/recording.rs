@@ -223,9 +223,23 @@ impl ClusterRecord {
 }
 
 impl ClusterRecord {
-    /// Drops the times before the first value of all series: a replay of them would be an empty cluster,
-    /// and forecasts would learn from values that were not measured.
-    pub fn begin_with_first_value(&mut self) {
+    /// Drops the times before the first value of all series, from which forecasts would learn what was not
+    /// measured. Times before the first workload are for learning only: a replay would show an empty cluster.
+    pub fn skip_empty_begin(&mut self) {
+        self.drop_unmeasured_begin();
+        let created = self.workloads.iter().map(|one| one.created);
+        let first = created.min().flatten();
+        let Some(place) = first.and_then(|first| self.span.place(first)) else {
+            return;
+        };
+        let steps = i32::try_from(place).unwrap_or(i32::MAX);
+        let until = self.span.step.saturating_mul(steps);
+        if until < self.span.length() {
+            self.span.learn = self.span.learn.max(until);
+        }
+    }
+
+    fn drop_unmeasured_begin(&mut self) {
         let series = self
             .workloads
             .iter()

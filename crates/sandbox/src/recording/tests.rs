@@ -200,7 +200,7 @@ fn a_record_begins_with_its_first_value() {
     let mut record = record();
     record.workloads[0].load[..13].fill(None);
     record.workloads[0].ready[..12].fill(None);
-    record.begin_with_first_value();
+    record.skip_empty_begin();
     let RecordSpan {
         from, until, learn, ..
     } = record.span;
@@ -209,8 +209,12 @@ fn a_record_begins_with_its_first_value() {
     assert_eq!((web.load.len(), web.ready.len()), (9, 9));
     assert_eq!((web.load[0], web.ready[0]), (None, Some(2.0)));
     assert_eq!(record.span.points(), 9);
+    // Two minutes before the first workload.
+    record.workloads[0].created = Some(at(14));
+    record.skip_empty_begin();
+    assert_eq!(record.span.begin(), at(14));
     let early = record.span;
-    record.begin_with_first_value();
+    record.skip_empty_begin();
     assert_eq!(record.span, early);
 }
 
