@@ -54,6 +54,37 @@ fn on_the_thesis_experiment_network_and_disk_are_more_even_than_by_default() {
 }
 
 #[test]
+fn a_setting_without_effect_is_named_and_others_are_not() {
+    let run = |settings: &[&str]| {
+        let call = [
+            "simulate",
+            "--scenario",
+            THESIS,
+            "--seeds",
+            "1",
+            "--policy",
+            "default",
+        ];
+        let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+        let call: Vec<&str> = call.into_iter().chain(settings).collect();
+        let called = evenkeel(&call);
+        assert_eq!(called.code, 0, "{}", called.stderr);
+        called.stderr
+    };
+    let warned = run(&["scaling.risk=5%", "scheduling.headroom=0.7"]);
+    assert!(
+        warned.contains("--set scaling.risk has no effect"),
+        "{warned}"
+    );
+    assert!(!warned.contains("headroom"), "{warned}");
+    // The second is invalid without the first.
+    run(&[
+        "scheduling.overload.taint=prefer",
+        "scheduling.overload.disk=true",
+    ]);
+}
+
+#[test]
 fn the_same_seeds_give_the_same_bytes() {
     let run = |format| {
         evenkeel(&[

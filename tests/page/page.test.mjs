@@ -399,7 +399,7 @@ withPage("figures as texts", {}, async (page) => {
 });
 
 withPage("a horizon has its exact seconds, and the zone of times is shown", { hash: TARGET, timezoneId: "Europe/Vienna" }, async (page, server) => {
-  await holds(page, "#details", ["Horizon: 167 s", "describes the load 60 s ago", "the other 107 s", "107 s after the decision", "own trusted (0.28 of the time under-provisioned"]);
+  await holds(page, "#details", ["Horizon: 167 s", "describes the load 60 s ago", "the other 107 s", "107 s after the decision", "own trusted (under-provisioned for 0.28 times as long as"]);
   await holds(page, "dl.figures", ["Time (Europe/Vienna)", "00:26:25"]);
   await page.goto(`${server.url}#calendar`);
   await shows(page, "#main .zone", /Times are in Europe\/Vienna/);

@@ -300,6 +300,22 @@ mod tests {
     }
 
     #[test]
+    fn floors_are_compared_by_the_time_under_provisioned() {
+        for (ratio, text) in [
+            (
+                0.28,
+                "trusted (under-provisioned for 0.28 times as long as an HPA with a lower target)",
+            ),
+            (
+                1.6,
+                "not trusted (under-provisioned for 1.60 times as long as an HPA with a lower target)",
+            ),
+        ] {
+            assert_eq!(ModelTrust::by_worth(ratio, false).to_string(), text);
+        }
+    }
+
+    #[test]
     fn trust_is_earned_and_lost_at_lines_that_lie_apart() {
         let accuracy = |ratio: f64, coverage80: f64| HorizonAccuracy {
             scored: MEMORY,

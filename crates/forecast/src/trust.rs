@@ -152,20 +152,21 @@ impl ModelTrust {
 }
 
 impl Rival {
-    /// The loss of a model as a share of the rival's, with what the loss is.
-    fn beside(self, ratio: f64) -> String {
-        let loss = match self {
-            Self::LastValue | Self::Factor => format!("error {ratio:.2}"),
-            Self::LowerTarget => format!("{ratio:.2} of the time under-provisioned"),
-        };
-        format!("{loss} of {self}")
+    /// The loss of a model compared with the rival's.
+    fn comparison(self, ratio: f64) -> String {
+        match self {
+            Self::LastValue | Self::Factor => format!("error {ratio:.2} of {self}"),
+            Self::LowerTarget => {
+                format!("under-provisioned for {ratio:.2} times as long as {self}")
+            }
+        }
     }
 }
 
 impl fmt::Display for ModelTrust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Trusted { ratio, rival } => write!(f, "trusted ({})", rival.beside(ratio)),
+            Self::Trusted { ratio, rival } => write!(f, "trusted ({})", rival.comparison(ratio)),
             Self::Untrusted(Distrust::Unproven { scored }) => {
                 write!(f, "not trusted ({scored} of {MIN_SCORED} forecasts scored)")
             }
@@ -180,7 +181,7 @@ impl fmt::Display for ModelTrust {
                 f.write_str("not trusted (the naive forecast is exact)")
             }
             Self::Untrusted(Distrust::DoesNotPay { ratio, rival }) => match ratio {
-                Some(ratio) => write!(f, "not trusted ({})", rival.beside(ratio)),
+                Some(ratio) => write!(f, "not trusted ({})", rival.comparison(ratio)),
                 None => write!(f, "not trusted ({rival} is exact)"),
             },
             Self::Untrusted(Distrust::CostMore) => f.write_str(

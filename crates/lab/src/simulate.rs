@@ -137,10 +137,10 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
         return frontier::run(&input.scenario, &seeds, args.output);
     }
     let own = own_settings(config);
-    for flag in without_effect(&sources, &own)? {
+    for flag in without_effect(&sources, &own) {
         output::warn(&format!(
-            "{} {} changes nothing here: a simulation reads settings of placement only, and not those that \
-             are the default",
+            "{} {} has no effect: `simulate` uses placement settings only, and this one is unused or has its \
+             default value",
             flag.flag, flag.path
         ));
     }
@@ -178,19 +178,17 @@ pub fn run(args: Args) -> Result<(), CliFailure> {
 }
 
 /// The settings of the command line without which `own` would be the same.
-fn without_effect<'a>(
-    sources: &'a ConfigSources,
-    own: &OwnSettings,
-) -> Result<Vec<&'a Override>, CliFailure> {
-    let mut found = Vec::new();
-    for (place, flag) in sources.flags.iter().enumerate() {
+fn without_effect<'a>(sources: &'a ConfigSources, own: &OwnSettings) -> Vec<&'a Override> {
+    let is_unused = |place: usize| {
         let mut others = sources.clone();
         others.flags.remove(place);
-        if own_settings(Config::load(&others)?) == *own {
-            found.push(flag);
-        }
-    }
-    Ok(found)
+        // The others may be invalid without this one.
+        Config::load(&others).is_ok_and(|config| own_settings(config) == *own)
+    };
+    let flags = sources.flags.iter().enumerate();
+    flags
+        .filter_map(|(place, flag)| is_unused(place).then_some(flag))
+        .collect()
 }
 
 /// The policies that a record is compared by unless others are named.

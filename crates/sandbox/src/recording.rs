@@ -60,7 +60,7 @@ pub struct UnreadParts {
     pub deleted_workloads: usize,
     /// Pods that were counted by their series, without kube-state-metrics.
     pub counts_by_series: usize,
-    /// Series begin later than was asked for, and so does the record.
+    /// The record begins later than requested, because its series do.
     pub begins_late: bool,
     /// Events beyond the most that a record keeps.
     pub dropped_events: usize,
@@ -224,7 +224,8 @@ impl ClusterRecord {
 
 impl ClusterRecord {
     /// Drops the times before the first value of all series, from which forecasts would learn what was not
-    /// measured. Times before the first workload are for learning only: a replay would show an empty cluster.
+    /// measured. Times before the first workload was created are for learning only, whatever `--learn` says: a
+    /// replay would show an empty cluster.
     pub fn skip_empty_begin(&mut self) {
         self.drop_unmeasured_begin();
         let created = self.workloads.iter().map(|one| one.created);
@@ -233,9 +234,9 @@ impl ClusterRecord {
             return;
         };
         let steps = i32::try_from(place).unwrap_or(i32::MAX);
-        let until = self.span.step.saturating_mul(steps);
-        if until < self.span.length() {
-            self.span.learn = self.span.learn.max(until);
+        let before_first = self.span.step.saturating_mul(steps);
+        if before_first < self.span.length() {
+            self.span.learn = self.span.learn.max(before_first);
         }
     }
 
@@ -245,7 +246,8 @@ impl ClusterRecord {
             .iter()
             .flat_map(|one| [&one.load, &one.ready]);
         let firsts = series.filter_map(|values| values.iter().position(Option::is_some));
-        let Some(first) = firsts.min().filter(|first| *first > 0) else {
+        let last = self.span.points().saturating_sub(1);
+        let Some(first) = firsts.min().filter(|first| (1..last).contains(first)) else {
             return;
         };
         for workload in &mut self.workloads {

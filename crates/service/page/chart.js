@@ -10,15 +10,17 @@ const FONT = "12px system-ui, sans-serif";
 /** Columns of a row of the history. */
 export const COLUMN = { at: 0, load: 1, forecast: 2, lower: 3, upper: 4, replicas: 5, floor: 6, plain: 7 };
 
-/** Seconds between two known loads from which the time between them is marked. Measurements come every 15 seconds. */
-const GAP = 45;
+/** The time between two known loads is marked if it is this many times as long as usual. */
+const GAP = 3;
 
 /** The times between two known loads in which none is known, as pairs of seconds. */
 export function gaps(rows) {
   const known = rows.filter((row) => row[COLUMN.load] !== null).map((row) => row[COLUMN.at]);
   const unknown = rows.filter((row) => row[COLUMN.load] === null).map((row) => row[COLUMN.at]);
   const pairs = known.slice(1).map((to, index) => [known[index], to]);
-  return pairs.filter(([from, to]) => to - from >= GAP && unknown.some((at) => at > from && at < to));
+  const lengths = pairs.map(([from, to]) => to - from).sort((a, b) => a - b);
+  const usual = lengths[Math.floor(lengths.length / 2)];
+  return pairs.filter(([from, to]) => to - from >= GAP * usual && unknown.some((at) => at > from && at < to));
 }
 
 const LINES = {

@@ -14,7 +14,7 @@ let frozen = null;
 const OUTCOMES = {
   chosen: ["good", "placed"],
   expected: ["quiet", "expected"],
-  passed: ["quiet", "not reported"],
+  passed: ["quiet", "several nodes"],
   refused: ["bad", "no node"],
 };
 
@@ -36,7 +36,7 @@ export const placements = {
           oninput: (event) => { choice.text = event.target.value.trim().toLowerCase(); draw(); },
         })),
         h("label", {}, "Show", h("select", { onchange: (event) => { choice.outcome = event.target.value; draw(); } },
-          [["all", "All"], ["chosen", "Placed"], ["expected", "Expected"], ["passed", "Not reported"], ["refused", "No node has headroom"]]
+          [["all", "All"], ["chosen", "Placed"], ["expected", "Expected"], ["passed", "Several nodes passed"], ["refused", "No node has headroom"]]
             .map(([value, text]) => h("option", { value, selected: choice.outcome === value }, text)))),
         pause),
       summary, empty,

@@ -53,7 +53,9 @@ pub(super) fn begin(
                     ..ReplayComparison::default()
                 }),
             };
-            comparison.map(|found| shown.put(found));
+            if let Some(found) = comparison {
+                shown.put(found);
+            }
         })?;
     Ok(board)
 }

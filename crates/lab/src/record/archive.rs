@@ -170,6 +170,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn folders_that_tar_adds_are_skipped() {
+        let folder = entry("traces/", EntryType::Directory, 0);
+        let bytes = [folder, written(&files())].concat();
+        assert_eq!(read(&bytes).unwrap().len(), files().len());
+    }
+
     /// The bytes of one file with this path, which the writer itself would refuse.
     fn entry(path: &str, kind: EntryType, size: u64) -> Vec<u8> {
         let mut header = Header::new_ustar();

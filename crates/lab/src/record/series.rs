@@ -266,7 +266,7 @@ mod tests {
         ];
         let ready = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0].map(Some);
         let found = loads(&mean, &ready, 1);
-        let whole = |load: &Option<f64>| load.map(|load| load.round());
+        let whole = |load: &Option<f64>| load.map(f64::round);
         let found: Vec<_> = found.iter().map(whole).collect();
         assert_eq!(
             found,

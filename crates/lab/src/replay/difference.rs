@@ -22,8 +22,9 @@ use serde::Serialize;
 use super::{ReplayInput, ReplayRecord};
 use crate::forecast::replay::own_models::AS_SHIPPED;
 
-/// The row that differs from the one before in placement only.
+/// Rows that differ from the one with floors in placement only.
 const PLACED: &str = "with floors and placement";
+const WITH_SETTINGS: &str = "with your settings";
 
 /// Differences of less than this share of the replica-hours are the same.
 const SAME: f64 = 0.005;
@@ -39,8 +40,8 @@ pub(crate) struct ReplayDifference {
 /// The HPAs with floors while they were recorded, which says what replay is like the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordedFloors {
-    None,
-    Some,
+    Without,
+    Mixed,
     All,
 }
 
@@ -55,9 +56,9 @@ impl RecordedFloors {
             .filter(|name| with_floors.contains(name))
             .count();
         match raised {
-            0 => Self::None,
+            0 => Self::Without,
             raised if raised == names.len() => Self::All,
-            _ => Self::Some,
+            _ => Self::Mixed,
         }
     }
 }
@@ -143,20 +144,22 @@ impl ReplayDifference {
         Ok(())
     }
 
-    /// Each replay beside the plain one, and that one beside the record.
+    /// Each way of scaling compared with the replay of the recorded HPAs, and the record with the replay that is
+    /// most like it.
     fn sentences(&self) -> Vec<String> {
         let [was, plain, floored, ..] = self.rows.as_slice() else {
             return Vec::new();
         };
         let others = self.rows.iter().skip(2);
-        let beside_plain = others.filter(|row| row.name != PLACED).map(|row| {
+        let scaled = others.filter(|row| ![PLACED, WITH_SETTINGS].contains(&&*row.name));
+        let beside_plain = scaled.map(|row| {
             let difference = sentence(&row.name, figures(row), figures(plain));
             format!("{difference}.")
         });
         let like_record = match self.recorded {
-            RecordedFloors::None => Ok(plain),
+            RecordedFloors::Without => Ok(plain),
             RecordedFloors::All => Ok(floored),
-            RecordedFloors::Some => Err(
+            RecordedFloors::Mixed => Err(
                 "Some of the recorded HPAs had floors and some had none. So no replay is like the record, and \
                  how exact they are is not known.",
             ),
@@ -196,7 +199,7 @@ fn runs<'a>(input: &'a ReplayInput, settings: &'a ReplaySettings<'_>) -> Vec<Rep
         run(PLACED, recorded, floors, Some(shipped)),
     ];
     if let Some(set) = &settings.set {
-        runs.push(run("with your settings", recorded, floors, Some(set)));
+        runs.push(run(WITH_SETTINGS, recorded, floors, Some(set)));
     }
     if input.unedited.is_some() {
         let edited = &input.scenario;
@@ -291,25 +294,38 @@ mod tests {
         };
         for (recorded, expected) in [
             (
-                RecordedFloors::None,
+                RecordedFloors::Without,
                 "The replay itself: recorded HPAs, replayed: 90 s under-provisioned",
             ),
             (
                 RecordedFloors::All,
                 "The replay itself: with floors: 20 s under-provisioned",
             ),
-            (RecordedFloors::Some, "no replay is like the record"),
+            (RecordedFloors::Mixed, "no replay is like the record"),
         ] {
             let rows = vec![
                 row("as it was", 30.0),
                 row("recorded HPAs, replayed", 90.0),
                 row("with floors", 20.0),
                 row(PLACED, 20.0),
+                row(WITH_SETTINGS, 20.0),
             ];
             let sentences = ReplayDifference { rows, recorded }.sentences();
             assert_eq!(sentences.len(), 2, "{sentences:?}");
             assert!(sentences[1].contains(expected), "{sentences:?}");
         }
+    }
+
+    #[test]
+    fn the_floors_of_a_record_are_those_of_its_scaled_workloads() {
+        let scenario = Scenario::mixed();
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            RecordedFloors::of(&names, &scenario)
+        };
+        assert_eq!(of(&[]), RecordedFloors::Without);
+        assert_eq!(of(&["shop/other"]), RecordedFloors::Without);
+        assert_eq!(of(&["shop/web"]), RecordedFloors::All);
     }
 
     #[test]

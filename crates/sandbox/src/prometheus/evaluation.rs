@@ -329,20 +329,30 @@ mod tests {
                 vec![("shop/web-1".to_owned(), 1.0)],
             ),
             ("sum(increase(kills_total[1d]))", Vec::new()),
-            ("avg((rate(cpu_total[1m]) and on (pod) memory))", one(0.5)),
+            ("vector(time())", one(1_000.0)),
+            ("1 + 2 * 3", one(7.0)),
+        ] {
+            assert_eq!(asked(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn pods_that_were_measured_before_are_told() {
+        for (text, expected) in [
+            ("avg((rate(cpu_total[1m]) and on (pod) memory))", vec![0.5]),
             // Sampled for a minute.
             (
                 "count((memory and on (pod) last_over_time((memory)[1s:1s] offset 60000ms)))",
-                one(1.0),
+                vec![1.0],
             ),
             (
                 "count((memory and on (pod) last_over_time((memory)[1s:1s] offset 60001ms)))",
                 Vec::new(),
             ),
-            ("vector(time())", one(1_000.0)),
-            ("1 + 2 * 3", one(7.0)),
         ] {
-            assert_eq!(asked(text), Ok(expected), "{text}");
+            let found = asked(text).unwrap().into_iter();
+            let found: Vec<f64> = found.map(|(_, value)| value).collect();
+            assert_eq!(found, expected, "{text}");
         }
     }
 

@@ -235,7 +235,7 @@ impl PrometheusHistory {
         });
         sums.map(|(workload, used, pods)| {
             let name = (workload.namespace.clone(), workload.name.clone());
-            let count = f64::from(u32::try_from(pods).unwrap_or(u32::MAX)).max(1.0);
+            let count = f64::from(pods).max(1.0);
             let pod = KnownPod {
                 name: None,
                 used: Resources::from_fn(|resource| used[resource] / count),

@@ -112,12 +112,9 @@ impl WorkloadSnapshot<'_> {
         }
         for (place, pod) in pods.enumerate() {
             let own = pod.name.map(str::to_owned);
-            let named = own.unwrap_or_else(|| pod_name(self.name, place));
+            let label = own.unwrap_or_else(|| pod_name(self.name, place));
             let of_pod = of_pods.iter();
-            series.extend(of_pod.map(|(name, content)| ExporterSeries {
-                name,
-                ..self.of_pod(*content, &named, &pod, as_f64(count))
-            }));
+            series.extend(of_pod.map(|metric| self.of_pod(*metric, &label, &pod, as_f64(count))));
         }
         series
     }
@@ -125,7 +122,7 @@ impl WorkloadSnapshot<'_> {
     /// One of `count` Pods, which get equal shares of the requests.
     fn of_pod(
         &self,
-        content: Content,
+        (name, content): (&'static str, Content),
         pod: &str,
         snapshot: &PodSnapshot<'_>,
         count: f64,
@@ -148,7 +145,7 @@ impl WorkloadSnapshot<'_> {
             }
         };
         ExporterSeries {
-            name: "",
+            name,
             labels,
             value,
             is_counter,

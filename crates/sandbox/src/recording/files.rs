@@ -142,14 +142,16 @@ impl ClusterRecord {
         Ok(files)
     }
 
+    /// By the names of the scenario.
     fn with_floors(&self) -> Vec<String> {
-        let raised = |workload: &&super::WorkloadRecord| {
+        let raised = |workload: &super::WorkloadRecord| {
             let mut own = self.autoscalers.iter().filter(|one| one.scales(workload));
             own.any(|one| one.had_floors)
         };
-        let raised = self.workloads.iter().filter(raised);
+        let named = self.workloads.iter().zip(self.unique_names());
+        let raised = named.filter(|(workload, _)| raised(workload));
         raised
-            .map(|one| format!("{}/{}", one.namespace, one.name))
+            .map(|(workload, name)| format!("{}/{name}", workload.namespace))
             .collect()
     }
 

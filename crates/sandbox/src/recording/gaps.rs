@@ -21,7 +21,7 @@ const ALWAYS: [&str; 6] = [
      readiness gates and Evenkeel's own custom resources are not recorded.",
 ];
 
-/// Missing values are told from this length on, if they follow one another.
+/// The shortest run of missing values that is reported.
 const HOLE: SignedDuration = SignedDuration::from_mins(5);
 
 /// How long an API server keeps Events by default.
@@ -144,12 +144,12 @@ impl ClusterRecord {
     /// Values that are missing after the workload was created.
     fn series_gaps(&self, workload: &WorkloadRecord, name: &str, gaps: &mut Vec<String>) {
         let created = workload.created.and_then(|at| self.span.place(at));
-        let lived = |series: &[Option<f64>]| {
+        let describe_missing = |series: &[Option<f64>]| {
             let (missing, longest) = holes(series.get(created.unwrap_or(0)..).unwrap_or(&[]));
             let steps = i32::try_from(longest).unwrap_or(i32::MAX);
             let hole = self.span.step.saturating_mul(steps);
-            let is_told = hole >= HOLE || missing * 20 > series.len();
-            is_told.then(|| {
+            let is_reported = hole >= HOLE || missing * 20 > series.len();
+            is_reported.then(|| {
                 format!(
                     "{missing} of {} values (up to {hole:#} in a row)",
                     series.len()
@@ -160,7 +160,7 @@ impl ClusterRecord {
             gaps.push(format!(
                 "{name}: no series of its cpu. Its Pods use what they request."
             ));
-        } else if let Some(missing) = lived(&workload.load) {
+        } else if let Some(missing) = describe_missing(&workload.load) {
             gaps.push(format!(
                 "{name}: {missing} of its cpu are missing. They are interpolated linearly."
             ));
@@ -169,7 +169,7 @@ impl ClusterRecord {
             gaps.push(format!(
                 "{name}: no series of its ready Pods. \"as it was\" leaves it out."
             ));
-        } else if let Some(missing) = lived(&workload.ready) {
+        } else if let Some(missing) = describe_missing(&workload.ready) {
             gaps.push(format!(
                 "{name}: {missing} of its ready Pods are missing. The count before is taken, and \
                  \"as it was\" leaves out the time before the first count."

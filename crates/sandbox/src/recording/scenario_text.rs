@@ -66,7 +66,7 @@ impl ClusterRecord {
     }
 
     /// A scenario tells workloads apart by namespace and name, without their kind.
-    fn unique_names(&self) -> Vec<String> {
+    pub(super) fn unique_names(&self) -> Vec<String> {
         let mut taken = BTreeSet::new();
         let names = self.workloads.iter().map(|workload| {
             let mut name = workload.name.clone();

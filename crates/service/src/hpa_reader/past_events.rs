@@ -3,7 +3,7 @@
 use evenkeel_hpa::explanation::{PastRescale, RescaleHistory};
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::meta::Meta;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::ListParams;
 use kube::{Api, Client};
@@ -13,6 +13,9 @@ use crate::cluster::read_outcome::ReadOutcome;
 
 /// The reason of a rescale's Event.
 const RESCALED: &str = "SuccessfulRescale";
+
+/// The most by which the clock of a controller may be ahead of the reader's.
+const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// Events beyond this number are not looked for; Kubernetes keeps them for an hour.
 const MOST: u32 = 500;
@@ -45,16 +48,19 @@ pub(super) async fn read(
     }
 }
 
-/// Anyone who may create Events chooses their times. An Event of the future says nothing about the past.
+/// Events dated in the future are ignored: anyone who may create Events chooses their times. One within
+/// [`SKEW`] counts as of now.
 fn history(events: Vec<Event>, now: Timestamp) -> RescaleHistory {
     let (mut rescales, mut gap) = (Vec::new(), None);
     for event in events {
         let message = event.note.as_deref().unwrap_or_default();
         let times = EventTimes::of(&event);
         let is_rescale = event.reason.as_deref() == Some(RESCALED);
-        let Some(last) = times.last.filter(|last| is_rescale && *last <= now) else {
+        let known = now.saturating_add(SKEW).unwrap_or(Timestamp::MAX);
+        let Some(last) = times.last.filter(|last| is_rescale && *last <= known) else {
             continue;
         };
+        let last = last.min(now);
         rescales.extend(PastRescale::parse(message, last));
         if times.count > 1 {
             let first = times.first.filter(|first| *first < last);

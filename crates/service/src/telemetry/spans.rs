@@ -52,7 +52,8 @@ struct SampledTracer {
 }
 
 impl SampledTracer {
-    /// Asked before the SDK is, which takes half a microsecond to refuse a span.
+    /// Asked before the SDK is, which takes half a microsecond to refuse a span. The decision is by chance and not by
+    /// the ID of the trace, which does not exist yet.
     fn samples_root(&self, name: &str, kind: &SpanKind) -> bool {
         let id = self.ids.new_trace_id();
         let result = self.roots.should_sample(None, id, name, kind, &[], &[]);
@@ -89,7 +90,8 @@ impl SpanRecorder {
 
     /// Starts the span of a request, below the span that the caller's `traceparent` names.
     pub fn serve(&self, name: &'static str, headers: &HeaderMap) -> ActiveSpan {
-        let parent = headers.contains_key(TRACE_PARENT).then(|| {
+        let may_have_parent = self.0.is_some() && headers.contains_key(TRACE_PARENT);
+        let parent = may_have_parent.then(|| {
             let none = Context::new();
             TraceContextPropagator::new().extract_with_context(&none, &TraceParent(headers))
         });

@@ -51,14 +51,7 @@ pub(super) async fn filter(
         handlers.place(&request, only, NearTies::default(), now);
         handlers.count_unknown(&request, &snapshot, [only]);
     }
-    call.span.set(|| {
-        let positions = 0..request.names.len();
-        [spans::passed(
-            positions
-                .filter(|position| filtered.passes(*position))
-                .count(),
-        )]
-    });
+    call.span.set(|| [spans::passed(filtered.passed())]);
     handlers.count(Verb::Filter, verdict(&filtered), filtered.exemption, &call);
     handlers.metrics.verdicts(&filtered.refused);
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {

@@ -54,7 +54,7 @@ impl<S> Layer<S> for SpanLayer {
     }
 }
 
-/// Adds nothing but the question to a call that is not sampled.
+/// An unsampled call costs only the sampling decision.
 #[derive(Clone)]
 struct SpanService<S> {
     layer: SpanLayer,

@@ -306,6 +306,17 @@ mod tests {
     }
 
     #[test]
+    fn pods_that_had_just_started_are_left_out_or_looked_for() {
+        for set in ["and", "unless"] {
+            let found = measured_before("cpu", set, SignedDuration::from_secs(60));
+            let expected = format!(
+                "(cpu {set} on (namespace, pod) last_over_time((cpu)[1s:1s] offset 120000ms))"
+            );
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
     fn values_that_are_no_load_and_times_that_were_not_asked_for_are_left_out() {
         let body = answer(
             r#"{"metric":{"namespace":"shop","workload":"Deployment/web"},"values":[
