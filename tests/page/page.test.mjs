@@ -370,7 +370,8 @@ withPage("a chart marks the times without a load, if there are any", {
   const marked = await page.evaluate(async () => {
     const { gaps } = await import("/page/chart.js");
     const row = (at, load) => [at, load];
-    return [gaps([]), gaps([row(15, 1), row(30, null), row(45, 1)]), gaps([row(0, null), row(15, 1), row(30, null), row(45, null), row(60, 1), row(75, null)])];
+    const minutes = [0, 15, 30, 45, 60, 75, 90, 105, 120].map((at) => row(at, at % 60 === 0 ? 1 : null));
+    return [gaps([]), gaps(minutes), gaps([row(0, 1), row(15, 1), row(30, null), row(45, null), row(60, 1), row(75, 1), row(90, null)])];
   });
   assert.deepEqual(marked, [[], [], [[15, 60]]]);
   server.world.history = undefined;
