@@ -141,14 +141,31 @@ async fn compare_next(client: &Client, situations: &[HpaSituation]) {
                 return true;
             }
             let told = format!("{situation:?}\n{hpa}\n{}", found.summary.join("\n"));
-            let decided = found.decided_replicas.map(i64::from);
-            assert_eq!(decided, Some(desired), "{told}");
+            assert_leads_to(found, *before, desired, &told);
             false
         });
     }
     for (situation, found, before) in explained {
         let told = format!("{situation:?}\n{}", found.summary.join("\n"));
-        assert_eq!(found.decided_replicas.unwrap_or(before), before, "{told}");
+        assert_leads_to(&found, before, i64::from(before), &told);
+    }
+}
+
+/// The controller comes to the explained count. Earlier changes that Events do not show can only slow it down: these
+/// name the count that a change led to, and not the one before the first.
+fn assert_leads_to(found: &HpaExplanation, before: i32, desired: i64, told: &str) {
+    let (before, decided) = (
+        i64::from(before),
+        i64::from(found.decided_replicas.unwrap_or(before)),
+    );
+    if found.directions.iter().all(|one| one.is_certain) {
+        assert_eq!(desired, decided, "{told}");
+    } else {
+        let between = before.min(decided)..=before.max(decided);
+        assert!(
+            between.contains(&desired),
+            "{desired} of {between:?}: {told}"
+        );
     }
 }
 

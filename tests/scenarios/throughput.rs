@@ -1,7 +1,8 @@
 //! The Pods per second that kube-scheduler places alone, with an extender that judges nothing, and with Evenkeel. 500
 //! Pods wait before it starts, on a hundred nodes. The run prints the figures of this machine; the reader judges them.
+//! `EVENKEEL_ROUNDS=10` compares ten rounds.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use futures::StreamExt as _;
@@ -32,37 +33,55 @@ const PODS: usize = 500;
 enum Asked<'a> {
     Nobody,
     Idle(&'a IdleExtender),
+    IdleByTls(&'a IdleExtender),
     Evenkeel(&'a Evenkeel),
+    /// Which is not told of choices.
+    EvenkeelUntold(&'a Evenkeel),
     /// By the webhook's name, by which it is offered HTTP/2.
     EvenkeelByHttp2(&'a Evenkeel),
 }
 
 impl<'a> Asked<'a> {
+    const IDLE_BY_TLS: &'static str = "idle-tls";
+
     const fn name(self) -> &'static str {
         match self {
             Self::Nobody => "alone",
             Self::Idle(_) => "idle",
+            Self::IdleByTls(_) => Self::IDLE_BY_TLS,
             Self::Evenkeel(_) => "with",
+            Self::EvenkeelUntold(_) => "untold",
             Self::EvenkeelByHttp2(_) => "http2",
         }
     }
 
     const fn evenkeel(self) -> Option<&'a Evenkeel> {
         match self {
-            Self::Nobody | Self::Idle(_) => None,
-            Self::Evenkeel(asked) | Self::EvenkeelByHttp2(asked) => Some(asked),
+            Self::Nobody | Self::Idle(_) | Self::IdleByTls(_) => None,
+            Self::Evenkeel(asked) | Self::EvenkeelUntold(asked) | Self::EvenkeelByHttp2(asked) => {
+                Some(asked)
+            }
         }
     }
 
     fn scheduling(self, world: &World<'_>) -> Value {
         let mut configuration = match self {
             Self::Nobody => plain_scheduling(),
-            Self::Idle(asked) => asked.instead_of(world.scheduling()),
-            Self::Evenkeel(_) | Self::EvenkeelByHttp2(_) => world.scheduling(),
+            Self::Idle(asked) | Self::IdleByTls(asked) => asked.instead_of(world.scheduling()),
+            Self::Evenkeel(_) | Self::EvenkeelUntold(_) | Self::EvenkeelByHttp2(_) => {
+                world.scheduling()
+            }
         };
-        if let Self::EvenkeelByHttp2(_) = self {
-            let name = format!("evenkeel.{NAMESPACE}.svc");
-            configuration["extenders"][0]["tlsConfig"]["serverName"] = json!(name);
+        match self {
+            Self::EvenkeelByHttp2(_) => {
+                let name = format!("evenkeel.{NAMESPACE}.svc");
+                configuration["extenders"][0]["tlsConfig"]["serverName"] = json!(name);
+            }
+            Self::EvenkeelUntold(_) => {
+                let extender = configuration["extenders"][0].as_object_mut();
+                extender.expect("an extender").remove("bindVerb");
+            }
+            _ => {}
         }
         // As many bindings as it can make, not the fifty a second of the default.
         configuration["clientConnection"] = json!({"qps": 5000, "burst": 5000});
@@ -70,16 +89,37 @@ impl<'a> Asked<'a> {
     }
 }
 
+/// The number of rounds: `EVENKEEL_ROUNDS`, or one. In each round kube-scheduler calls each extender once; rounds go to
+/// and fro, so that a slow minute meets each alike.
+fn rounds() -> usize {
+    let rounds = std::env::var("EVENKEEL_ROUNDS").ok();
+    rounds.map_or(1, |rounds| rounds.parse().expect("a number of rounds"))
+}
+
 fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
     with_control_plane(async |plane| {
         let world = World::new(plane, NODES, Patience::Ample).await;
-        run(&world, Asked::Nobody).await;
-        let idle = IdleExtender::start().await;
-        run(&world, Asked::Idle(&idle)).await;
-        drop(idle);
+        let idle = IdleExtender::over_http().await;
+        let idle_by_tls = IdleExtender::over_tls().await;
         let evenkeel = world.serve_bursts().await;
-        run(&world, Asked::Evenkeel(&evenkeel)).await;
-        run(&world, Asked::EvenkeelByHttp2(&evenkeel)).await;
+        let mut cases = [
+            Asked::Nobody,
+            Asked::Idle(&idle),
+            Asked::IdleByTls(&idle_by_tls),
+            Asked::Evenkeel(&evenkeel),
+            Asked::EvenkeelUntold(&evenkeel),
+            Asked::EvenkeelByHttp2(&evenkeel),
+        ];
+        let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for round in 0..rounds() {
+            for asked in cases {
+                let namespace = format!("{}-{round}", asked.name());
+                let rate = run(&world, asked, &namespace).await;
+                rates.entry(asked.name()).or_default().push(rate);
+            }
+            cases.reverse();
+        }
+        compare(&mut rates);
         let time = "evenkeel_extender_duration_seconds";
         for verb in ["filter", "prioritize", "bind"] {
             let of = async |part: &str| {
@@ -98,8 +138,36 @@ fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
     });
 }
 
-async fn run(world: &World<'_>, asked: Asked<'_>) {
-    let (client, namespace) = (&world.plane.client, asked.name());
+/// Reports the median rate of each case, and the median of its ratios to the idle extender over TLS in the same round.
+fn compare(rates: &mut BTreeMap<&str, Vec<f64>>) {
+    let idle = rates[Asked::IDLE_BY_TLS].clone();
+    for (name, rates) in rates {
+        let ratios = rates.iter().zip(&idle).map(|(own, idle)| own / idle);
+        let mut ratios: Vec<f64> = ratios.collect();
+        let (rate, ratio) = (median(rates), median(&mut ratios));
+        let (least, most) = (ratios.first(), ratios.last());
+        report(&format!(
+            "{name:8} {rate:.0} Pods/s, {ratio:.2} of the idle extender over TLS ({:.2} to {:.2}), {} rounds",
+            least.unwrap_or(&0.0),
+            most.unwrap_or(&0.0),
+            idle.len()
+        ));
+    }
+}
+
+/// Sorts them, too.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        0 => f64::midpoint(values[middle - 1], values[middle]),
+        _ => values[middle],
+    }
+}
+
+/// Returns the Pods a second.
+async fn run(world: &World<'_>, asked: Asked<'_>, namespace: &str) -> f64 {
+    let client = &world.plane.client;
     let evenkeel = asked.evenkeel();
     world.plane.stop_scheduler();
     objects::create_namespace(client, namespace, &OPTED_IN).await;
@@ -127,7 +195,7 @@ async fn run(world: &World<'_>, asked: Asked<'_>) {
     let time = "scheduler_scheduling_algorithm_duration_seconds";
     let of = |part: &str| metrics.sum(&format!("{time}_{part}"), &[]).unwrap_or(0.0);
     report(&format!(
-        "{namespace:5} {:.0} Pods/s, algorithm {:.2} ms; processor for each Pod: kube-scheduler with its start \
+        "{namespace:10} {:.0} Pods/s, algorithm {:.2} ms; processor for each Pod: kube-scheduler with its start \
          {:.2} ms, kube-apiserver {:.2} ms, Evenkeel {:.2} ms",
         pods / seconds,
         1000.0 * of("sum") / of("count"),
@@ -136,6 +204,7 @@ async fn run(world: &World<'_>, asked: Asked<'_>) {
         each[2]
     ));
     clear::delete_pods(client, namespace).await;
+    pods / seconds
 }
 
 /// The time from the first binding of so many Pods to the last, as a watch shows them.
