@@ -91,6 +91,7 @@ impl<'a> Asked<'a> {
 
 /// The number of rounds: `EVENKEEL_ROUNDS`, or one. In each round kube-scheduler calls each extender once; rounds go to
 /// and fro, so that a slow minute meets each alike.
+#[allow(clippy::disallowed_methods)] // an option of this test
 fn rounds() -> usize {
     let rounds = std::env::var("EVENKEEL_ROUNDS").ok();
     rounds.map_or(1, |rounds| rounds.parse().expect("a number of rounds"))
