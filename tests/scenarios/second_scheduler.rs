@@ -28,10 +28,13 @@ fn when_the_second_scheduler_dies_the_default_one_places_new_pods() {
 
         await_scheduler(client, "alive", SECOND).await;
         place(client, "alive", SECOND).await;
-        let filtered = evenkeel
-            .metric("evenkeel_extender_nodes_passed_total", &[])
-            .await;
-        assert!(filtered > 0.0, "it calls the extender");
+        // The page of metrics may be a second old.
+        eventually("it calls the extender", async || {
+            let name = "evenkeel_extender_nodes_passed_total";
+            let passed = evenkeel.metric(name, &[]).await;
+            holds(passed > 0.0, || format!("{passed} nodes passed"))
+        })
+        .await;
 
         drop(second);
         await_scheduler(client, "dead", DEFAULT).await;
