@@ -297,7 +297,9 @@ fn pods_are_resized_with_the_component_alone_and_put_back_by_the_clean_up() {
         assert!(refused.is_err(), "the base grants no resize: {refused:?}");
         manifests::grant(&plane.client, "deploy/overlays/in-place-tuning").await;
         eventually("the guard looks at Pods", async || {
-            let other = json!({"spec": {"containers": [{"name": "app", "image": "other"}]}});
+            // Another image each time: the guard allows a write that changes nothing.
+            let image = format!("other:{}", evenkeel_clock::now().as_nanosecond());
+            let other = json!({"spec": {"containers": [{"name": "app", "image": image}]}});
             let answer = patched(&evenkeel, NAMESPACE, None, &other).await;
             let refused = matches!(&answer, Err(kube::Error::Api(status)) if status.message.contains("Evenkeel may change"));
             holds(refused, || format!("{answer:?}"))
