@@ -71,8 +71,8 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = csv_load::time)]
     until: Option<Timestamp>,
 
-    /// The first part of the record, from which forecasts learn and which is not replayed [default:
-    /// 24h of a record of at least 25h, else none]
+    /// The first part of the record, from which forecasts learn and which is not replayed; longer if
+    /// there was no workload yet [default: 24h of a record of at least 25h, else none]
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     learn: Option<SignedDuration>,
 

@@ -121,7 +121,9 @@ impl ReplayArgs {
             let scenario = nodes.with_simkube(&bytes, factor);
             ReplayInput {
                 scenario: scenario.map_err(|error| {
-                    refuse(format!("no tar archive of `evenkeel record`, and {error}"))
+                    refuse(format!(
+                        "it is not a record of `evenkeel record` (a tar archive), and {error}"
+                    ))
                 })?,
                 unedited: None,
                 record: None,

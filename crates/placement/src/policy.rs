@@ -49,3 +49,23 @@ impl SchedulingPolicy {
             .unwrap_or(self.profile_threshold)
     }
 }
+
+/// The shipped values, for tests.
+#[cfg(test)]
+pub(crate) fn shipped() -> SchedulingPolicy {
+    SchedulingPolicy {
+        headroom: Ratio::share(0.8).unwrap(),
+        headroom_by_priority_class: BTreeMap::new(),
+        profile_threshold: Ratio::share(0.15).unwrap(),
+        no_headroom: NoHeadroom::Reject,
+        nodes_to_score: NodesToScore::ALL,
+        relax_after: None,
+        scoring: ScoringStrategy::pure(crate::balance::Normalization::Joint),
+        profiles: ProfileTable::default(),
+        caps_as_demand: false,
+        default_capacity: Resources::default(),
+        scheduler_name: None,
+        score_labels: None,
+        max_age: evenkeel_units::max_age::DEFAULT,
+    }
+}

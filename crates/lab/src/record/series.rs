@@ -175,11 +175,10 @@ impl WorkloadSeries {
         span: RecordSpan,
     ) -> Result<Self, MetricsError> {
         let (of, lag) = (name(workload), source.lag(Resource::Cpu));
-        let unknown = || vec![None; span.points()];
         let mean = source.settled_mean_query(Resource::Cpu, &of);
         let mean = match &mean {
             Some(query) => values(source, query, span, lag).await?,
-            None => unknown(),
+            None => vec![None; span.points()],
         };
         let mut ready = values(source, &ready_query(workload), span, SignedDuration::ZERO).await?;
         let sum = source.workload_query(Resource::Cpu, &of);

@@ -37,7 +37,7 @@ pub(crate) struct ReplayDifference {
     recorded: RecordedFloors,
 }
 
-/// The HPAs with floors while they were recorded, which says what replay is like the record.
+/// The share of the recorded HPAs that had floors. It decides which replay the record is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordedFloors {
     Without,
@@ -160,8 +160,8 @@ impl ReplayDifference {
             RecordedFloors::Without => Ok(plain),
             RecordedFloors::All => Ok(floored),
             RecordedFloors::Mixed => Err(
-                "Some of the recorded HPAs had floors and some had none. So no replay is like the record, and \
-                 how exact they are is not known.",
+                "Only some of the recorded HPAs had floors, so the record cannot be compared with a replay. How \
+                 exact the replays are is unknown.",
             ),
         };
         let itself = like_record.map_or_else(str::to_owned, |replay| {
@@ -301,7 +301,7 @@ mod tests {
                 RecordedFloors::All,
                 "The replay itself: with floors: 20 s under-provisioned",
             ),
-            (RecordedFloors::Mixed, "no replay is like the record"),
+            (RecordedFloors::Mixed, "cannot be compared with a replay"),
         ] {
             let rows = vec![
                 row("as it was", 30.0),

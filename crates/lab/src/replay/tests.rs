@@ -151,7 +151,7 @@ fn what_cannot_be_replayed_is_refused_with_what_and_what_is_accepted() {
         (&[0x1f, 0x8b, 8, 0], &["compressed", "gunzip"]),
         (
             b"neither",
-            &["no tar archive of `evenkeel record`", "SimKube"],
+            &["not a record of `evenkeel record`", "SimKube"],
         ),
     ] {
         let error = load(&[("r.tar", bytes)], &["--replay", "@r.tar"], false).unwrap_err();

@@ -158,17 +158,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     use evenkeel_metrics::usage::{NodeSample, UsageSample};
-    use evenkeel_objects::no_headroom::NoHeadroom;
     use evenkeel_objects::node_facts::NodeFacts;
-    use evenkeel_units::{Amount, Ratio, Resource, Resources};
+    use evenkeel_units::{Amount, Resource, Resources};
     use jiff::{SignedDuration, Timestamp};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::NodesToScore;
-    use crate::balance::{Normalization, ScoringStrategy};
     use crate::node_table::{NodeTable, Settings};
-    use crate::profile::ProfileTable;
+    use crate::policy::shipped;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -178,24 +175,6 @@ mod tests {
         policy: &SchedulingPolicy,
     ) -> Vec<(Arc<str>, ExactLevel)> {
         ScorePools::of(nodes).exact_levels(shape, policy)
-    }
-
-    fn policy() -> SchedulingPolicy {
-        SchedulingPolicy {
-            headroom: Ratio::share(0.8).unwrap(),
-            headroom_by_priority_class: BTreeMap::new(),
-            profile_threshold: Ratio::share(0.15).unwrap(),
-            no_headroom: NoHeadroom::Reject,
-            nodes_to_score: NodesToScore::ALL,
-            relax_after: None,
-            scoring: ScoringStrategy::pure(Normalization::Joint),
-            profiles: ProfileTable::default(),
-            caps_as_demand: false,
-            default_capacity: Resources::default(),
-            scheduler_name: None,
-            score_labels: None,
-            max_age: SignedDuration::from_mins(3),
-        }
     }
 
     fn facts() -> NodeFacts {
@@ -226,7 +205,7 @@ mod tests {
 
     fn levels(nodes: &[(&str, NodeFacts, Option<u64>)], shape: &str) -> Vec<(String, u8)> {
         let shape = Shape::named(shape).unwrap();
-        let exact = exact_levels(&shape, table(nodes).nodes(), &policy());
+        let exact = exact_levels(&shape, table(nodes).nodes(), &shipped());
         let measured = exact.iter().filter(|(_, exact)| exact.is_measured);
         let mut found: Vec<(String, u8)> = measured
             .map(|(name, exact)| (name.to_string(), ScoreLevel::next(None, exact.value).get()))
@@ -265,7 +244,7 @@ mod tests {
         let expected = expected.map(|(name, level)| (name.to_owned(), level));
         assert_eq!(levels(&nodes, "compute-c1"), expected, "c does not count");
         let shape = Shape::named("compute-c1").unwrap();
-        let exact = exact_levels(&shape, table(&nodes).nodes(), &policy());
+        let exact = exact_levels(&shape, table(&nodes).nodes(), &shipped());
         let unmeasured: Vec<&str> = exact
             .iter()
             .filter(|(_, exact)| !exact.is_measured)
@@ -305,7 +284,7 @@ mod tests {
             table.apply_sample(sample(&[("a", BOTH), ("b", BOTH)], NOW), NOW);
             table.apply_sample(sample(&after, later), later);
             let shape = Shape::named("network-n2").unwrap();
-            let exact = exact_levels(&shape, table.nodes(), &policy());
+            let exact = exact_levels(&shape, table.nodes(), &shipped());
             let measured = exact.iter().filter(|(_, exact)| exact.is_measured);
             let mut measured: Vec<&str> = measured.map(|(name, _)| &**name).collect();
             measured.sort_unstable();
@@ -357,7 +336,7 @@ mod tests {
             let nodes: Vec<_> = nodes.collect();
             let table = table(&nodes);
             let shape = Shape::named("compute-c3").unwrap();
-            let exact = exact_levels(&shape, table.nodes(), &policy());
+            let exact = exact_levels(&shape, table.nodes(), &shipped());
             let exact: BTreeMap<Arc<str>, f64> =
                 exact.into_iter().map(|(name, exact)| (name, exact.value)).collect();
             prop_assert_eq!(exact.len(), used.len());

@@ -15,26 +15,15 @@ use crate::balance::{Normalization, ScoringStrategy};
 use crate::extender::explain::explain;
 use crate::extender::placement_rules::exemption;
 use crate::node_table::{NodeTable, Settings};
-use crate::profile::ProfileTable;
 use crate::snapshot::Namespaces;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 pub(in crate::extender) fn policy() -> SchedulingPolicy {
     SchedulingPolicy {
-        headroom: Ratio::share(0.8).unwrap(),
         headroom_by_priority_class: [("high".to_owned(), Ratio::share(0.95).unwrap())].into(),
-        profile_threshold: Ratio::share(0.15).unwrap(),
-        no_headroom: NoHeadroom::Reject,
-        nodes_to_score: NodesToScore::ALL,
         relax_after: Some(SignedDuration::from_mins(5)),
-        scoring: ScoringStrategy::pure(Normalization::Joint),
-        profiles: ProfileTable::default(),
-        caps_as_demand: false,
-        default_capacity: Resources::default(),
-        scheduler_name: None,
-        score_labels: None,
-        max_age: SignedDuration::from_mins(3),
+        ..crate::policy::shipped()
     }
 }
 

@@ -2,20 +2,18 @@ use std::collections::{BTreeMap, HashSet};
 
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
-use evenkeel_objects::no_headroom::NoHeadroom;
 use evenkeel_objects::node::{Node, node_facts};
 use evenkeel_objects::plan::conditional_patch::apply;
 use evenkeel_objects::pod::Pod;
-use evenkeel_units::{Amount, Ratio, Resource, Resources};
+use evenkeel_units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::balance::{Normalization, ScoringStrategy};
 use crate::deletion_cost::DeletionBasis;
+use crate::node_table;
 use crate::node_table::NodeTable;
-use crate::profile::ProfileTable;
-use crate::{NodesToScore, SchedulingPolicy, node_table};
+use crate::policy::shipped;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -45,24 +43,6 @@ fn removable(object: &Value) -> Arc<RemovablePod> {
 
 fn pod(name: &str, node: &str) -> Arc<RemovablePod> {
     removable(&object_of(name, node, &json!(null)))
-}
-
-fn policy() -> SchedulingPolicy {
-    SchedulingPolicy {
-        headroom: Ratio::share(0.8).unwrap(),
-        headroom_by_priority_class: [].into(),
-        profile_threshold: Ratio::share(0.15).unwrap(),
-        no_headroom: NoHeadroom::Reject,
-        nodes_to_score: NodesToScore::ALL,
-        relax_after: None,
-        scoring: ScoringStrategy::pure(Normalization::Joint),
-        profiles: ProfileTable::default(),
-        caps_as_demand: false,
-        default_capacity: Resources::default(),
-        scheduler_name: None,
-        score_labels: None,
-        max_age: evenkeel_units::max_age::DEFAULT,
-    }
 }
 
 /// The first Pods to go. Each of `pods` uses a core; each node has 10, with so many in use.
@@ -98,7 +78,7 @@ fn chosen(
     let situation = Situation {
         nodes: table.nodes(),
         labels: &labels,
-        policy: &policy(),
+        policy: &shipped(),
         namespace: &NamespacePolicy::default(),
         usage: &usage,
         around: &|| Arc::new(around.to_vec()),
@@ -225,7 +205,7 @@ fn the_pods_of_a_namespace_are_read_where_a_constraint_counts_them() {
         let situation = Situation {
             nodes: table.nodes(),
             labels: &NodeLabels::default(),
-            policy: &policy(),
+            policy: &shipped(),
             namespace: &NamespacePolicy::default(),
             usage: &|_| Resources::default(),
             around: &|| {

@@ -193,8 +193,8 @@ impl Decisions {
         })
     }
 
-    /// Records an answer to filter. It begins a new attempt to place the Pod, as the Pod now is, so the
-    /// answers of the attempt before are dropped.
+    /// Records an answer to filter, which begins a new attempt to place the Pod. The answers of the
+    /// attempt before are dropped.
     pub(super) fn filtered(
         &self,
         request: &ExtenderRequest<'_>,

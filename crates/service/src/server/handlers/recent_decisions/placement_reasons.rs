@@ -70,7 +70,7 @@ impl Decisions {
 }
 
 impl DecisionRecord {
-    /// The number of nodes that kube-scheduler asked about.
+    /// The nodes in the answers to filter and prioritize, added up: what a reason of them costs.
     fn asked(&self) -> usize {
         let answers = [&self.filter, &self.prioritize].into_iter().flatten();
         let asked = answers.map(|answer| match answer.verdict {
