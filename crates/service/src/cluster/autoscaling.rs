@@ -33,7 +33,7 @@ use evenkeel_scaling::targets::scaled_object::ScaledObject;
 use evenkeel_scaling::targets::target_objects::TargetObjects;
 use foldhash::fast::RandomState;
 use keys::keys_of;
-use pods::PodIndex;
+use pods::PodsByWorkload;
 
 use crate::annotation_check;
 use crate::annotation_check::Carrier;
@@ -144,7 +144,7 @@ pub(super) struct ScalingStore {
     ihpas: CheckedObjects<CheckedIhpa>,
     portraits: CheckedObjects<CheckedHorizontalPortrait>,
     pub(super) custom_kinds: CustomKinds,
-    pub(super) pods: PodIndex,
+    pub(super) pods: PodsByWorkload,
 }
 
 impl ScalingStore {

@@ -13,7 +13,7 @@ use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::meta::OwnerReference;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
-use evenkeel_placement::demand::{Demand, DemandSource};
+use evenkeel_placement::demand::DemandSource;
 use evenkeel_placement::usage_history::UsageHistory;
 use evenkeel_units::{Amount, Resource, Resources};
 use foldhash::fast::RandomState;
@@ -22,6 +22,7 @@ use jiff::Timestamp;
 use super::autoscaling::WorkloadKey;
 use super::lock::locked;
 use super::owners::Owner;
+use super::pod_view::ObservedPod;
 
 type UsageHistoryMap<K, V> = HashMap<K, V, RandomState>;
 
@@ -66,7 +67,11 @@ struct ClusterUsageState {
 }
 
 impl ClusterUsageHistory {
-    pub(crate) fn apply(&self, pod: &Pod, name: &PodName, demand: &Demand) {
+    /// Takes a Pod as it now is. A name is forgotten when measurements lack it, so this is no view.
+    pub(super) fn apply(&self, seen: &ObservedPod<'_>) {
+        let ObservedPod {
+            pod, name, demand, ..
+        } = seen;
         let Some(controller) = pod.metadata.controller() else {
             return;
         };
@@ -193,7 +198,6 @@ fn add(
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_placement::demand::demand;
     use serde_json::{Value, json};
 
     use super::*;
@@ -213,8 +217,7 @@ mod tests {
     }
 
     fn apply(history: &ClusterUsageHistory, name: &str, spec: &Value) {
-        let pod = pod(name, spec);
-        history.apply(&pod, &PodName::new("shop", name), &demand(&pod, false));
+        history.apply(&ObservedPod::new(&pod(name, spec), false, at(0)));
     }
 
     fn round(pods: &[(&str, u64)]) -> UsageSample {
@@ -263,12 +266,10 @@ mod tests {
         let mut annotated = pod("a", &json!({"containers": []}));
         let annotations = &mut annotated.metadata.annotations;
         annotations.insert("evenkeel.dev/network-io".to_owned(), "5Mbps".to_owned());
-        let demand = demand(&annotated, false);
-        assert_eq!(
-            demand.sources[Resource::NetworkIo],
-            DemandSource::Annotation
-        );
-        history.apply(&annotated, &PodName::new("shop", "a"), &demand);
+        let seen = ObservedPod::new(&annotated, false, at(0));
+        let source = seen.demand.sources[Resource::NetworkIo];
+        assert_eq!(source, DemandSource::Annotation);
+        history.apply(&seen);
         // One that requests cpu says nothing about the other's.
         let requests = json!({"containers": [{"resources": {"requests": {"cpu": "1"}}}]});
         apply(&history, "b", &requests);
@@ -307,7 +308,7 @@ mod tests {
         let mut ended = pod("b", &json!({"containers": []}));
         ended.status.phase = evenkeel_objects::pod::PodStatusPhase::Succeeded;
         ended.metadata.owner_references[0].uid = "other".to_owned();
-        history.apply(&ended, &PodName::new("shop", "b"), &demand(&ended, false));
+        history.apply(&ObservedPod::new(&ended, false, at(0)));
         assert_eq!(locked(&history.0.groups).len(), 1);
     }
 
@@ -342,12 +343,11 @@ mod tests {
         let history = ClusterUsageHistory::default();
         let mut forged = pod("forged", &json!({"containers": []}));
         forged.metadata.namespace = Some("evil".to_owned());
-        let name = PodName::new("evil", "forged");
-        history.apply(&forged, &name, &demand(&forged, false));
+        history.apply(&ObservedPod::new(&forged, false, at(0)));
         apply(&history, "a", &json!({"containers": []}));
         let mut sample = round(&[("a", 200)]);
         let used = Resources::new([Some(Amount::new(9000)); 5]);
-        sample.insert_pod(&name, &used);
+        sample.insert_pod(&PodName::new("evil", "forged"), &used);
         for second in 0..12 {
             history.feed(&sample, deployment, |_| true, at(second * 15));
         }

@@ -12,6 +12,9 @@ use evenkeel_objects::pod::Pod;
 use evenkeel_replica_profile::online_condition;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
+use tokio::sync::Notify;
+
+use super::pod_view::{ObservedPod, PodView};
 
 /// The kinds that must be fully listed before Pods are changed for a profile.
 pub(super) const NEEDED: [Kind; 2] = [Kind::ReplicaProfile, Kind::PodDisruptionBudget];
@@ -24,6 +27,35 @@ pub(crate) struct Profiles {
     gated: HashMap<Arc<str>, Arc<Pod>, RandomState>,
     /// The gated Pods with a condition that is to be written, by UID.
     due: BTreeSet<Arc<str>>,
+    /// Wakes the loop that writes conditions after each event of such a Pod.
+    pub(super) condition_due: Arc<Notify>,
+}
+
+impl PodView for Profiles {
+    fn apply(&mut self, seen: &ObservedPod<'_>) {
+        let &ObservedPod { pod, now, .. } = seen;
+        if !pod.is_gated() {
+            return self.remove(pod.uid(), now);
+        }
+        let uid: Arc<str> = pod.uid().into();
+        if online_condition::patch(pod, now).is_some() {
+            self.due.insert(Arc::clone(&uid));
+            self.condition_due.notify_one();
+        } else {
+            self.due.remove(&uid);
+        }
+        self.gated.insert(uid, Arc::new(pod.clone()));
+    }
+
+    fn remove(&mut self, uid: &str, _: Timestamp) {
+        self.gated.remove(uid);
+        self.due.remove(uid);
+    }
+
+    fn retain(&mut self, keep: &dyn Fn(&str) -> bool, _: Timestamp) {
+        self.gated.retain(|uid, _| keep(uid));
+        self.due.retain(|uid| keep(uid));
+    }
 }
 
 impl Profiles {
@@ -60,38 +92,9 @@ impl Profiles {
         self.budgets.retain(|key, _| keep(key));
     }
 
-    /// Takes a Pod as it now is; gives whether its condition is to be written.
-    pub(super) fn apply_pod(&mut self, pod: &Pod, now: Timestamp) -> bool {
-        if !pod.is_gated() {
-            if !self.gated.is_empty() {
-                self.remove_pod(pod.uid());
-            }
-            return false;
-        }
-        let uid: Arc<str> = pod.uid().into();
-        let is_due = online_condition::patch(pod, now).is_some();
-        if is_due {
-            self.due.insert(Arc::clone(&uid));
-        } else {
-            self.due.remove(&uid);
-        }
-        self.gated.insert(uid, Arc::new(pod.clone()));
-        is_due
-    }
-
     /// True for a Pod with the gate that has been seen.
     pub(super) fn knows_pod(&self, uid: &str) -> bool {
         self.gated.contains_key(uid)
-    }
-
-    pub(super) fn remove_pod(&mut self, uid: &str) {
-        self.gated.remove(uid);
-        self.due.remove(uid);
-    }
-
-    pub(super) fn retain_pods(&mut self, keep: impl Fn(&str) -> bool) {
-        self.gated.retain(|uid, _| keep(uid));
-        self.due.retain(|uid| keep(uid));
     }
 
     pub(super) fn all(&self) -> Vec<Arc<CheckedReplicaProfile>> {
@@ -116,6 +119,7 @@ impl Profiles {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
     use serde_json::{Value, json};
 
     use super::*;
@@ -134,13 +138,17 @@ mod tests {
         let gate = json!([{"conditionType": "evenkeel.dev/online"}]);
         let mut profiles = Profiles::default();
         let now = Timestamp::UNIX_EPOCH;
+        let apply = |profiles: &mut Profiles, uid: &str, gates: &Value, condition: &Value| {
+            profiles.apply(&ObservedPod::new(&pod(uid, gates, condition), false, now));
+            profiles.condition_due.notified().now_or_never().is_some()
+        };
         for (uid, gates, condition, is_due) in [
-            ("a", json!(null), json!(null), false),
-            ("b", gate.clone(), json!(null), true),
-            ("c", gate.clone(), json!("True"), false),
-            ("d", gate.clone(), json!("False"), true),
+            ("a", &json!(null), json!(null), false),
+            ("b", &gate, json!(null), true),
+            ("c", &gate, json!("True"), false),
+            ("d", &gate, json!("False"), true),
         ] {
-            let found = profiles.apply_pod(&pod(uid, &gates, &condition), now);
+            let found = apply(&mut profiles, uid, gates, &condition);
             assert_eq!(found, is_due, "{uid}");
         }
         let names = |pods: Vec<Arc<Pod>>| -> BTreeSet<String> {
@@ -149,9 +157,9 @@ mod tests {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(names(profiles.gated()), set(&["b", "c", "d"]));
         assert_eq!(names(profiles.due()), set(&["b", "d"]));
-        profiles.apply_pod(&pod("b", &gate, &json!("True")), now);
+        assert!(!apply(&mut profiles, "b", &gate, &json!("True")));
         assert_eq!(names(profiles.due()), set(&["d"]));
-        profiles.retain_pods(|uid| uid != "d");
+        profiles.retain(&|uid| uid != "d", now);
         assert!(profiles.due().is_empty());
         assert_eq!(names(profiles.gated()), set(&["b", "c"]));
     }

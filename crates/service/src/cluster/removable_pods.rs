@@ -11,13 +11,15 @@ use evenkeel_objects::pod::Pod;
 use evenkeel_placement::plan::deletion_cost::NodeLabels;
 use evenkeel_placement::removable_pod::{Cost, RemovablePod};
 use foldhash::fast::RandomState;
+use jiff::Timestamp;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
+use super::pod_view::{ObservedPod, PodView};
 
 #[derive(Debug)]
 pub(crate) struct RemovablePods {
     keeps_all: bool,
-    pub(super) pods: GroupedPods<RemovablePod>,
+    pods: GroupedPods<RemovablePod>,
     nodes: Arc<NodeLabels>,
     /// The names of nodes that Pods are on, once each; also of those that have not been seen yet.
     names: HashSet<Arc<str>, RandomState>,
@@ -37,6 +39,20 @@ impl GroupedPod for RemovablePod {
     }
 }
 
+impl PodView for RemovablePods {
+    fn apply(&mut self, seen: &ObservedPod<'_>) {
+        self.update(seen.pod);
+    }
+
+    fn remove(&mut self, uid: &str, _: Timestamp) {
+        self.pods.remove(uid);
+    }
+
+    fn retain(&mut self, keep: &dyn Fn(&str) -> bool, _: Timestamp) {
+        self.pods.retain(|pod| keep(&pod.uid));
+    }
+}
+
 impl RemovablePods {
     pub(super) fn new(keeps_all: bool) -> Self {
         Self {
@@ -47,7 +63,7 @@ impl RemovablePods {
         }
     }
 
-    pub(super) fn apply(&mut self, pod: &Pod) {
+    fn update(&mut self, pod: &Pod) {
         let seen = RemovablePod::of(pod);
         let seen = seen.filter(|seen| self.keeps_all || seen.mark.own.is_some());
         let Some(mut seen) = seen else {
@@ -144,15 +160,15 @@ mod tests {
         };
         for (keeps_all, known) in [(true, vec!["p", "q"]), (false, vec!["q"])] {
             let mut pods = RemovablePods::new(keeps_all);
-            pods.apply(&pod("p", &json!(null)));
-            pods.apply(&pod("q", &json!("-1 balance")));
+            pods.update(&pod("p", &json!(null)));
+            pods.update(&pod("q", &json!("-1 balance")));
             assert_eq!(names(&pods.within("shop")), known);
             assert_eq!(
                 names(&pods.of_set(&ControllerKey::new("shop", "set"))),
                 known
             );
             assert_eq!(names(&pods.marked()), ["q"]);
-            pods.apply(&pod("q", &json!(null)));
+            pods.update(&pod("q", &json!(null)));
             assert_eq!(names(&pods.marked()), Vec::<String>::new());
             pods.pods.retain(|_| false);
             assert!(pods.pods.is_empty());
@@ -162,8 +178,8 @@ mod tests {
     #[test]
     fn pods_of_a_replica_set_share_their_labels() {
         let mut pods = RemovablePods::new(true);
-        pods.apply(&pod("p", &json!(null)));
-        pods.apply(&pod("q", &json!(null)));
+        pods.update(&pod("p", &json!(null)));
+        pods.update(&pod("q", &json!(null)));
         let [one, other] = ["p", "q"].map(|uid| pods.pods.get(uid).unwrap().common.clone());
         assert!(Arc::ptr_eq(&one, &other));
     }
@@ -173,8 +189,8 @@ mod tests {
         let mut pods = RemovablePods::new(true);
         let mut forged = pod("forged", &json!(null));
         forged.metadata.namespace = Some("evil".to_owned());
-        pods.apply(&forged);
-        pods.apply(&pod("own", &json!(null)));
+        pods.update(&forged);
+        pods.update(&pod("own", &json!(null)));
         let set = pods.of_set(&ControllerKey::new("shop", "set"));
         assert_eq!(set.iter().map(|pod| &*pod.uid).collect::<Vec<_>>(), ["own"]);
     }

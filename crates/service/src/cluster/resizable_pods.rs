@@ -11,13 +11,15 @@ use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::pod::Pod;
 use evenkeel_tuning::resizable_pod::ResizablePod;
 use foldhash::fast::RandomState;
+use jiff::Timestamp;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
+use super::pod_view::{ObservedPod, PodView};
 
 /// The Pods that may be resized.
 #[derive(Debug, Default)]
 pub(crate) struct ResizablePods {
-    pub(super) pods: GroupedPods<ResizablePod>,
+    pods: GroupedPods<ResizablePod>,
     /// The namespaces that have been seen, and whether they have opted in.
     namespaces: HashMap<Box<str>, bool, RandomState>,
     unlisted: HashSet<Box<str>, RandomState>,
@@ -35,9 +37,23 @@ impl GroupedPod for ResizablePod {
     }
 }
 
+impl PodView for ResizablePods {
+    fn apply(&mut self, seen: &ObservedPod<'_>) {
+        self.update(seen.pod);
+    }
+
+    fn remove(&mut self, uid: &str, _: Timestamp) {
+        self.pods.remove(uid);
+    }
+
+    fn retain(&mut self, keep: &dyn Fn(&str) -> bool, _: Timestamp) {
+        self.pods.retain(|pod| keep(&pod.uid));
+    }
+}
+
 impl ResizablePods {
-    /// Takes a Pod as it now is.
-    pub(crate) fn apply(&mut self, pod: &Pod) {
+    /// Takes a Pod as an event or a list of a late namespace shows it.
+    pub(crate) fn update(&mut self, pod: &Pod) {
         self.pods.remove(pod.uid());
         if pod.spec.node_name.is_none() {
             return;
@@ -135,15 +151,15 @@ mod tests {
     #[test]
     fn pods_are_kept_while_their_namespace_is_in_and_as_long_as_they_carry_a_resize() {
         let mut pods = ResizablePods::default();
-        pods.apply(&pod("p", false));
-        pods.apply(&pod("q", true));
+        pods.update(&pod("p", false));
+        pods.update(&pod("q", true));
         assert_eq!(names(&pods.of(&set())), ["p", "q"]);
         pods.opt("shop", false);
         assert_eq!(names(&pods.of(&set())), ["q"]);
         assert_eq!(names(&pods.resized()), ["q"]);
-        pods.apply(&pod("p", false));
+        pods.update(&pod("p", false));
         assert_eq!(names(&pods.of(&set())), ["q"]);
-        pods.apply(&pod("q", false));
+        pods.update(&pod("q", false));
         assert!(pods.pods.is_empty());
     }
 
@@ -155,10 +171,10 @@ mod tests {
             &json!({"evenkeel.dev/resized": "{}"}),
             "kubectl-annotate",
         );
-        pods.apply(&forged);
+        pods.update(&forged);
         assert_eq!((pods.of(&set()).len(), pods.resized().len()), (1, 0));
         pods.opt("shop", false);
-        pods.apply(&forged);
+        pods.update(&forged);
         assert!(pods.pods.is_empty(), "{pods:?}");
     }
 
@@ -166,10 +182,10 @@ mod tests {
     fn nothing_is_kept_of_pods_that_wait_for_a_node() {
         let mut pods = ResizablePods::default();
         let mut waiting = pod("p", true);
-        pods.apply(&waiting);
+        pods.update(&waiting);
         assert_eq!(names(&pods.resized()), ["p"]);
         waiting.spec.node_name = None;
-        pods.apply(&waiting);
+        pods.update(&waiting);
         assert!(pods.pods.is_empty());
     }
 
@@ -193,8 +209,8 @@ mod tests {
         let mut pods = ResizablePods::default();
         let mut forged = pod("forged", false);
         forged.metadata.namespace = Some("evil".to_owned());
-        pods.apply(&forged);
-        pods.apply(&pod("own", false));
+        pods.update(&forged);
+        pods.update(&pod("own", false));
         assert_eq!(names(&pods.of(&set())), ["own"]);
     }
 }

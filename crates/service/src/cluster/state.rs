@@ -26,9 +26,7 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::node::{Node, node_facts};
 use evenkeel_objects::pod::Pod;
-use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::SchedulingPolicy;
-use evenkeel_placement::demand::demand;
 use evenkeel_placement::node_table;
 use evenkeel_placement::node_table::{NodeDetail, NodeTable};
 use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
@@ -41,6 +39,7 @@ use tokio::sync::Notify;
 use super::autoscaling::{ScalingStore, WorkloadKey};
 use super::history::ClusterUsageHistory;
 use super::lock::locked;
+use super::pod_view::{ObservedPod, PodView};
 use super::profiles::Profiles;
 use super::readiness_gate::Gate;
 use super::records::NamespaceRecord;
@@ -88,7 +87,7 @@ struct ClusterStores {
     /// The workloads that profiles are about.
     profiled: ArcSwap<HashSet<WorkloadKey>>,
     gate: Gate,
-    condition_due: Notify,
+    condition_due: Arc<Notify>,
     /// A namespace may have opted in.
     opted_in: Notify,
 }
@@ -104,6 +103,7 @@ impl ClusterState {
         let inner = PlacementState {
             table: NodeTable::new(settings.table),
             scores: ScoreLabelState::new(settings.shape_policy.is_some()),
+            shape_policy: settings.shape_policy.clone(),
             ..PlacementState::default()
         };
         let snapshot = Snapshot {
@@ -111,6 +111,7 @@ impl ClusterState {
             ..Snapshot::default()
         };
         let removable = RemovablePods::new(settings.balances_scale_in);
+        let profiles = Profiles::default();
         Self(Arc::new(ClusterStores {
             settings,
             removable: Mutex::new(removable),
@@ -120,10 +121,10 @@ impl ClusterState {
             snapshot: ArcSwap::from_pointee(snapshot),
             scaling: Mutex::default(),
             history: ClusterUsageHistory::default(),
-            profiles: Mutex::default(),
+            condition_due: Arc::clone(&profiles.condition_due),
+            profiles: Mutex::new(profiles),
             profiled: ArcSwap::default(),
             gate: Gate::default(),
-            condition_due: Notify::new(),
             opted_in: Notify::new(),
         }))
     }
@@ -188,58 +189,31 @@ impl ClusterState {
     pub fn apply_pod(&self, pod: &Pod, now: Timestamp) {
         let with = self.with_history(pod);
         let pod = with.as_ref().unwrap_or(pod);
-        let uid = pod.uid();
-        let demand = demand(pod, self.0.settings.caps_as_demand);
-        let name = PodName::new(pod.namespace(), pod.name());
-        self.change(|inner| {
-            if pod.spec.node_name.is_some() {
-                let counted = inner.counted_when_bound(pod, &demand);
-                let facts = pod.facts(&name, counted, now);
-                inner.table.apply_pod(uid, &facts, now);
-            } else {
-                let facts = pod.facts(&name, inner.counted(pod, &demand), now);
-                inner.table.wait(uid, &facts, now);
-            }
-            inner.apply_waiting(pod, now);
-            inner.apply_score_pod(pod, &demand, self.0.settings.shape_policy.as_deref());
-            inner.warn_of_claims(pod, &demand);
-            if !demand.invalid.is_empty() && inner.has_opted_in(pod.namespace()) {
-                inner.warn(Kind::Pod, &pod.metadata, &demand.invalid);
-            }
-        });
-        self.0.history.apply(pod, &name, &demand);
-        self.scaling().pods.apply(pod, name);
-        self.removable().apply(pod);
-        self.apply_gated(pod);
-        self.resizable().apply(pod);
+        let seen = ObservedPod::new(pod, self.0.settings.caps_as_demand, now);
+        self.each_pod_view(|view| view.apply(&seen));
+        self.0.history.apply(&seen);
+        if self.has_profiles() {
+            self.0.gate.seen();
+        }
     }
 
     /// Forgets a Pod that was deleted.
     pub fn remove_pod(&self, uid: &str, now: Timestamp) {
-        self.change(|inner| {
-            inner.table.remove_pod(uid, now);
-            inner.waiting.remove(uid);
-            inner.claims.remove(uid);
-            inner.scores.remove_pod(uid);
-        });
-        self.scaling().pods.remove(uid);
-        self.removable().pods.remove(uid);
-        self.profiles().remove_pod(uid);
-        self.resizable().pods.remove(uid);
+        self.each_pod_view(|view| view.remove(uid, now));
     }
 
     /// Keeps only these Pods, after a complete list.
     pub fn retain_pods(&self, keep: impl Fn(&str) -> bool, now: Timestamp) {
-        self.change(|inner| {
-            inner.table.retain_pods(&keep, now);
-            inner.waiting.retain(|uid, _| keep(uid));
-            inner.claims.retain(&keep);
-            inner.scores.retain_pods(&keep);
-        });
-        self.scaling().pods.retain(&keep);
-        self.removable().pods.retain(|pod| keep(&pod.uid));
-        self.profiles().retain_pods(&keep);
-        self.resizable().pods.retain(|pod| keep(&pod.uid));
+        self.each_pod_view(|view| view.retain(&keep, now));
+    }
+
+    /// Hands each view of Pods to `with`, one after the other, and holds only that view's lock.
+    fn each_pod_view(&self, mut with: impl FnMut(&mut dyn PodView)) {
+        self.change(|inner| with(inner));
+        with(&mut self.scaling().pods);
+        with(&mut *self.removable());
+        with(&mut *self.profiles());
+        with(&mut *self.resizable());
     }
 
     /// Takes a namespace as it now is.

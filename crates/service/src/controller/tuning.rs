@@ -196,7 +196,7 @@ impl TuningLoop {
     async fn list(&self, namespace: &str) -> Result<(), TimedRequestError> {
         let pods: Api<WatchedPod> = Api::namespaced(self.client.clone(), namespace);
         let take = |LenientObject(pod): LenientObject<WatchedPod>| match pod {
-            Ok(watched) => self.cluster.resizable().apply(&watched.pod),
+            Ok(watched) => self.cluster.resizable().update(&watched.pod),
             Err(unreadable) => debug!(error = %unreadable, %namespace, "a Pod cannot be read"),
         };
         for_each_in_time(&pods, take).await

@@ -14,11 +14,13 @@ use evenkeel_objects::pod_name::PodName;
 use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::target_objects::TargetPodFacts;
 use foldhash::fast::RandomState;
+use jiff::Timestamp;
 
 use super::start_times::StartTimes;
 use crate::cluster::owners::Owner;
+use crate::cluster::pod_view::{ObservedPod, PodView};
 
-type PodIndexMap<K, V> = HashMap<K, V, RandomState>;
+type WorkloadPodMap<K, V> = HashMap<K, V, RandomState>;
 
 /// Kinds of controllers with Pods that are never scaled.
 const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
@@ -64,7 +66,7 @@ struct ControllerPods {
     own: WorkloadKey,
     /// The workload behind it; the same where there is none.
     workload: WorkloadKey,
-    members: PodIndexMap<PodName, (Arc<str>, IndexedPod)>,
+    members: WorkloadPodMap<PodName, (Arc<str>, IndexedPod)>,
 }
 
 #[derive(Debug, Default)]
@@ -77,13 +79,13 @@ struct WorkloadPodGroups {
 
 /// All Pods that something could scale.
 #[derive(Debug, Default)]
-pub(crate) struct PodIndex {
+pub(crate) struct PodsByWorkload {
     /// The controller and the name, by the Pod's UID.
-    places: PodIndexMap<Arc<str>, (ControllerKey, PodName)>,
-    groups: PodIndexMap<ControllerKey, ControllerPods>,
-    workloads: PodIndexMap<WorkloadKey, WorkloadPodGroups>,
+    places: WorkloadPodMap<Arc<str>, (ControllerKey, PodName)>,
+    groups: WorkloadPodMap<ControllerKey, ControllerPods>,
+    workloads: WorkloadPodMap<WorkloadKey, WorkloadPodGroups>,
     /// The owners of ReplicaSets.
-    owners: PodIndexMap<ControllerKey, Owner>,
+    owners: WorkloadPodMap<ControllerKey, Owner>,
 }
 
 impl IndexedPod {
@@ -96,15 +98,16 @@ impl IndexedPod {
     }
 }
 
-impl PodIndex {
-    /// Takes a Pod as it now is; one that has ended or that nothing scales is left out.
-    pub(crate) fn apply(&mut self, pod: &Pod, name: PodName) {
+impl PodView for PodsByWorkload {
+    /// Leaves out a Pod that has ended or that nothing scales.
+    fn apply(&mut self, seen: &ObservedPod<'_>) {
+        let ObservedPod { pod, name, .. } = seen;
         let uid = pod.uid();
         let controller = pod.metadata.controller();
         let controller = controller.filter(|one| !is_unscaled(one) && !pod.is_finished());
         let key = controller.and_then(|one| ControllerKey::of_reference(name.namespace(), one));
         let Some((controller, key)) = controller.zip(key) else {
-            return self.remove(uid);
+            return self.remove(uid, seen.now);
         };
         let mut record = IndexedPod::of(pod);
         let ready = record.facts.is_ready();
@@ -115,7 +118,7 @@ impl PodIndex {
             ready && !was_ready
         } else {
             let own = WorkloadKey::of(name.namespace(), &Owner::from(controller));
-            self.insert(uid, (&key, own), name, record);
+            self.insert((uid, name), (&key, own), record, seen.now);
             ready
         };
         if becomes_ready && let Some(start) = start_time(pod) {
@@ -127,7 +130,7 @@ impl PodIndex {
         }
     }
 
-    pub(crate) fn remove(&mut self, uid: &str) {
+    fn remove(&mut self, uid: &str, _: Timestamp) {
         let Some((controller, name)) = self.places.remove(uid) else {
             return;
         };
@@ -142,14 +145,16 @@ impl PodIndex {
         }
     }
 
-    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+    fn retain(&mut self, keep: &dyn Fn(&str) -> bool, now: Timestamp) {
         let gone = self.places.keys().filter(|uid| !keep(uid));
         let gone: Vec<Arc<str>> = gone.cloned().collect();
         for uid in gone {
-            self.remove(&uid);
+            self.remove(&uid, now);
         }
     }
+}
 
+impl PodsByWorkload {
     /// Takes a ReplicaSet with what owns it.
     pub(crate) fn apply_owner(&mut self, set: &ControllerKey, owner: Option<Owner>) {
         match owner {
@@ -243,13 +248,13 @@ impl PodIndex {
 
     fn insert(
         &mut self,
-        uid: &str,
+        (uid, name): (&str, &PodName),
         (controller, own): (&ControllerKey, WorkloadKey),
-        name: PodName,
         record: IndexedPod,
+        now: Timestamp,
     ) {
         // Another controller may have adopted it.
-        self.remove(uid);
+        self.remove(uid, now);
         let uid: Arc<str> = uid.into();
         let known = self.groups.get_key_value(controller);
         // The text of the key is kept once for all Pods of the controller.
@@ -261,7 +266,7 @@ impl PodIndex {
             ControllerPods {
                 own,
                 workload,
-                members: PodIndexMap::default(),
+                members: WorkloadPodMap::default(),
             }
         });
         let member = (Arc::clone(&uid), record);
@@ -269,7 +274,7 @@ impl PodIndex {
         if let Some((before, _)) = group.members.insert(name.clone(), member) {
             self.places.remove(&before);
         }
-        self.places.insert(uid, (controller, name));
+        self.places.insert(uid, (controller, name.clone()));
     }
 
     /// Separates a controller from its workload; returns the workload's times if nothing else was

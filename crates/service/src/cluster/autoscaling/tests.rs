@@ -4,7 +4,6 @@ use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::custom_kind::CustomKind;
 use evenkeel_objects::pod::Pod;
-use evenkeel_objects::pod_name::PodName;
 use evenkeel_objects::scaled_kind::ScaledKind;
 use evenkeel_objects::start_time::StartTime;
 use evenkeel_placement::node_table;
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cluster::SCALING;
 use crate::cluster::owners::Owner;
+use crate::cluster::pod_view::{ObservedPod, PodView as _};
 use crate::cluster::state::{ClusterState, Settings};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -548,7 +548,7 @@ fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
 
 #[test]
 fn the_index_forgets_everything_in_the_end() {
-    let mut index = PodIndex::default();
+    let mut index = PodsByWorkload::default();
     for round in 0..3 {
         let read = |value: Value| serde_json::from_value::<Pod>(value).unwrap();
         for number in 0..10 {
@@ -557,14 +557,14 @@ fn the_index_forgets_everything_in_the_end() {
                 pod(&uid, &uid, ("ReplicaSet", &format!("set-{}", number % 3))),
                 9,
             );
-            index.apply(&read(value), PodName::new("shop", &uid));
+            index.apply(&ObservedPod::new(&read(value), false, NOW));
         }
         index.apply_owner(
             &set_key("set-0"),
             Some(Owner::new("apps/v1", "Deployment", "web")),
         );
-        index.retain(|uid| uid.ends_with('9'));
-        index.remove(&format!("{round}-9"));
+        index.retain(&|uid| uid.ends_with('9'), NOW);
+        index.remove(&format!("{round}-9"), NOW);
         index.remove_owner(&set_key("set-0"));
         assert!(index.is_empty());
     }

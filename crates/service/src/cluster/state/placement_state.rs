@@ -7,7 +7,7 @@ use evenkeel_objects::annotations::InvalidAnnotation;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::meta::Meta;
 use evenkeel_objects::pod::Pod;
-use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::SchedulingPolicy;
 use evenkeel_placement::demand::{CompactDemand, Demand};
 use evenkeel_placement::extender::placement_rules::has_checked_claims;
 use evenkeel_placement::extender::refused_since;
@@ -24,6 +24,7 @@ use super::claims::Claims;
 use super::node_addresses::NodeAddresses;
 use super::score_label_state::ScoreLabelState;
 use crate::cluster::owners::Owners;
+use crate::cluster::pod_view::{ObservedPod, PodView};
 use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
 
 type PlacementMap<K, V> = HashMap<K, V, RandomState>;
@@ -47,8 +48,50 @@ pub(super) struct PlacementState {
     pub(super) scheduler_lease: Option<SchedulerLease>,
     pub(super) claims: Claims,
     pub(super) scores: ScoreLabelState,
+    /// The policy that Pods have shapes by, where score labels are on.
+    pub(super) shape_policy: Option<Arc<SchedulingPolicy>>,
     /// The largest capacities that claims were counted by.
     pub(super) largest: Resources<Option<Amount>>,
+}
+
+impl PodView for PlacementState {
+    fn apply(&mut self, seen: &ObservedPod<'_>) {
+        let ObservedPod {
+            pod,
+            name,
+            demand,
+            now,
+        } = seen;
+        let (uid, now) = (pod.uid(), *now);
+        if pod.spec.node_name.is_some() {
+            let counted = self.counted_when_bound(pod, demand);
+            self.table
+                .apply_pod(uid, &pod.facts(name, counted, now), now);
+        } else {
+            let counted = self.counted(pod, demand);
+            self.table.wait(uid, &pod.facts(name, counted, now), now);
+        }
+        self.apply_waiting(seen);
+        self.apply_score_pod(pod, demand);
+        self.warn_of_claims(pod, demand);
+        if !demand.invalid.is_empty() && self.has_opted_in(pod.namespace()) {
+            self.warn(Kind::Pod, &pod.metadata, &demand.invalid);
+        }
+    }
+
+    fn remove(&mut self, uid: &str, now: Timestamp) {
+        self.table.remove_pod(uid, now);
+        self.waiting.remove(uid);
+        self.claims.remove(uid);
+        self.scores.remove_pod(uid);
+    }
+
+    fn retain(&mut self, keep: &dyn Fn(&str) -> bool, now: Timestamp) {
+        self.table.retain_pods(keep, now);
+        self.waiting.retain(|uid, _| keep(uid));
+        self.claims.retain(keep);
+        self.scores.retain_pods(keep);
+    }
 }
 
 impl PlacementState {
@@ -64,15 +107,16 @@ impl PlacementState {
     }
 
     /// Keeps a Pod that waits because it was refused, with the time since which it has been.
-    pub(super) fn apply_waiting(&mut self, pod: &Pod, now: Timestamp) {
+    fn apply_waiting(&mut self, seen: &ObservedPod<'_>) {
+        let pod = seen.pod;
         let known = self.waiting.get(pod.uid()).map(|known| known.since);
         let listed = self.synced.contains(&Kind::Pod);
-        let Some(since) = refused_since(pod, known, listed, now) else {
+        let Some(since) = refused_since(pod, known, listed, seen.now) else {
             self.waiting.remove(pod.uid());
             return;
         };
         let waiting = WaitingPod {
-            name: PodName::new(pod.namespace(), pod.name()),
+            name: seen.name.clone(),
             pod: Arc::new(pod.clone()),
             since,
         };
@@ -96,7 +140,7 @@ impl PlacementState {
     }
 
     /// The same for a Pod that is on a node; its claims are kept.
-    pub(super) fn counted_when_bound(&mut self, pod: &Pod, demand: &Demand) -> Resources<Amount> {
+    fn counted_when_bound(&mut self, pod: &Pod, demand: &Demand) -> Resources<Amount> {
         let (uid, namespace) = (pod.uid(), pod.namespace());
         let told = if has_checked_claims(pod) && !pod.is_finished() {
             demand.claims()
@@ -149,7 +193,7 @@ impl PlacementState {
     }
 
     /// Warns of what a Pod that is judged claims above what any node has.
-    pub(super) fn warn_of_claims(&mut self, pod: &Pod, demand: &Demand) {
+    fn warn_of_claims(&mut self, pod: &Pod, demand: &Demand) {
         // The capacity of nodes that have not been listed yet is unknown.
         if self.is_synced() && has_checked_claims(pod) && self.has_opted_in(pod.namespace()) {
             let largest = self.table.nodes().largest();

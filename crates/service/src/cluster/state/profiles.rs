@@ -262,15 +262,6 @@ impl ClusterState {
         self.0.condition_due.notified()
     }
 
-    pub(super) fn apply_gated(&self, pod: &Pod) {
-        if self.has_profiles() {
-            self.0.gate.seen();
-        }
-        if self.profiles().apply_pod(pod, self.now()) {
-            self.0.condition_due.notify_one();
-        }
-    }
-
     fn change_profiles(&self, with: impl FnOnce(&mut Profiles)) {
         let mut profiles = self.profiles();
         with(&mut profiles);

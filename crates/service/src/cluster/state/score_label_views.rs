@@ -7,7 +7,6 @@ use std::sync::Arc;
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::pod::Pod;
-use evenkeel_placement::SchedulingPolicy;
 use evenkeel_placement::admission::ScoreTermInputs;
 use evenkeel_placement::demand::Demand;
 use evenkeel_placement::plan::score_labels::LabelledNode;
@@ -33,14 +32,11 @@ pub(crate) struct LabelPlanView {
 }
 
 impl PlacementState {
-    /// Takes the shape of a Pod with this demand, by `policy`; without one, score labels are off.
-    pub(super) fn apply_score_pod(
-        &mut self,
-        pod: &Pod,
-        demand: &Demand,
-        policy: Option<&SchedulingPolicy>,
-    ) {
-        let Some(policy) = policy else { return };
+    /// Takes the shape of a Pod with this demand, unless score labels are off.
+    pub(super) fn apply_score_pod(&mut self, pod: &Pod, demand: &Demand) {
+        let Some(policy) = self.shape_policy.as_deref() else {
+            return;
+        };
         let rules = policy.score_labels.as_ref();
         let takes_part = rules.is_some_and(|rules| rules.refusal_of_any(pod).is_none());
         if !takes_part || pod.is_skipped() || pod.is_finished() {
