@@ -72,6 +72,10 @@ impl<T: GroupedPod> GroupedPods<T> {
         self.pods.get(uid)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.pods.values()
+    }
+
     /// The Pods of a group, in the order of their UIDs.
     pub(super) fn of(&self, group: &PodGroup) -> impl Iterator<Item = &Arc<T>> {
         let uids = self.groups.get(group).into_iter().flatten();

@@ -20,9 +20,11 @@ use evenkeel_units::{Amount, Resources};
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
-use super::claims::Claims;
+use super::claims;
+use super::claims::Claimant;
 use super::node_addresses::NodeAddresses;
 use super::score_label_state::ScoreLabelState;
+use crate::cluster::grouped_pods::{GroupedPods, PodGroup};
 use crate::cluster::owners::Owners;
 use crate::cluster::pod_view::{ObservedPod, PodView};
 use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
@@ -46,7 +48,7 @@ pub(super) struct PlacementState {
     /// The name of the second scheduler, where Pods are given to one.
     pub(super) second_scheduler: Option<String>,
     pub(super) scheduler_lease: Option<SchedulerLease>,
-    pub(super) claims: Claims,
+    pub(super) claims: GroupedPods<Claimant>,
     pub(super) scores: ScoreLabelState,
     /// The policy that Pods have shapes by, where score labels are on.
     pub(super) shape_policy: Option<Arc<SchedulingPolicy>>,
@@ -89,7 +91,7 @@ impl PodView for PlacementState {
     fn retain(&mut self, keep: &dyn Fn(&str) -> bool, now: Timestamp) {
         self.table.retain_pods(keep, now);
         self.waiting.retain(|uid, _| keep(uid));
-        self.claims.retain(keep);
+        self.claims.retain(|pod| keep(&pod.uid));
         self.scores.retain_pods(keep);
     }
 }
@@ -148,7 +150,8 @@ impl PlacementState {
             Resources::default()
         };
         let claims = if self.table.is_bound(uid) {
-            let known = self.claims.of(uid);
+            let known = self.claims.get(uid);
+            let known = known.map(|pod| pod.counting.claims()).unwrap_or_default();
             Resources::from_fn(|resource| {
                 let (told, known) = told[resource].zip(known[resource])?;
                 Some(told.min(known))
@@ -157,7 +160,7 @@ impl PlacementState {
             told
         };
         let counting = CompactDemand::of(demand, &claims);
-        self.claims.set(uid, namespace, counting);
+        claims::update(&mut self.claims, uid, namespace, counting);
         let opted_in = self.has_opted_in(namespace);
         counting.counted(opted_in, &self.table.nodes().largest())
     }
@@ -165,10 +168,10 @@ impl PlacementState {
     /// Counts the claims of a namespace as it now stands to them.
     pub(super) fn recount_claims(&mut self, namespace: &str, now: Timestamp) {
         let opted_in = self.has_opted_in(namespace);
-        for (uid, claimant) in self.claims.within(namespace) {
+        for claimant in self.claims.of(&PodGroup::Namespace(namespace.into())) {
             let largest = self.table.nodes().largest();
             let demand = claimant.counting.counted(opted_in, &largest);
-            self.table.set_demand(uid, demand, now);
+            self.table.set_demand(&claimant.uid, demand, now);
         }
     }
 
@@ -184,11 +187,11 @@ impl PlacementState {
         if !self.is_synced() || std::mem::replace(&mut self.largest, largest) == largest {
             return;
         }
-        for (uid, claimant) in self.claims.iter() {
+        for claimant in self.claims.iter() {
             let record = self.namespaces.get(&*claimant.namespace);
             let opted_in = record.is_some_and(|record| record.policy.enabled);
             let demand = claimant.counting.counted(opted_in, &largest);
-            self.table.set_demand(uid, demand, now);
+            self.table.set_demand(&claimant.uid, demand, now);
         }
     }
 
