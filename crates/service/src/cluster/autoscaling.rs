@@ -38,7 +38,6 @@ use pods::PodsByWorkload;
 use crate::annotation_check;
 use crate::annotation_check::Carrier;
 
-pub(crate) use calendar::CalendarObjects;
 pub(super) use pods::WorkloadKey;
 pub(super) use profile_workloads::ProfiledWorkload;
 
@@ -134,7 +133,7 @@ pub(super) fn key(namespace: Option<&str>, name: Option<&str>) -> String {
 type Objects<T> = BTreeMap<String, Arc<T>>;
 
 #[derive(Debug, Default)]
-pub(super) struct ScalingStore {
+pub(crate) struct ScalingStore {
     synced: HashSet<Kind>,
     namespaces: HashMap<Arc<str>, Arc<NamespacePolicy>, RandomState>,
     autoscalers: Objects<Autoscaler>,
@@ -149,7 +148,7 @@ pub(super) struct ScalingStore {
 
 impl ScalingStore {
     /// The autoscalers by portraits with all HorizontalPortraits; `None` before both are known.
-    pub(super) fn portrait_objects(&self) -> Option<PortraitObjects> {
+    pub(crate) fn portrait_objects(&self) -> Option<PortraitObjects> {
         let kinds = [Kind::Namespace, Kind::Ihpa, Kind::HorizontalPortrait];
         let known = kinds.iter().all(|kind| self.synced.contains(kind));
         known.then(|| PortraitObjects {
@@ -165,7 +164,7 @@ impl ScalingStore {
     }
 
     /// Every HPA, and whether its namespace has opted in.
-    pub(super) fn autoscalers(&self) -> Vec<(Arc<Autoscaler>, bool)> {
+    pub(crate) fn autoscalers(&self) -> Vec<(Arc<Autoscaler>, bool)> {
         let opted = |one: &Autoscaler| {
             let namespace = one.metadata.namespace.as_deref();
             self.has_opted_in(namespace.unwrap_or_default())
@@ -175,7 +174,7 @@ impl ScalingStore {
             .collect()
     }
 
-    pub(super) fn knows(&self, kind: Kind) -> bool {
+    pub(crate) fn knows(&self, kind: Kind) -> bool {
         self.synced.contains(&kind)
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct Profiles {
     /// The gated Pods with a condition that is to be written, by UID.
     due: BTreeSet<Arc<str>>,
     /// Wakes the loop that writes conditions after each event of such a Pod.
-    pub(super) condition_due: Arc<Notify>,
+    pub(crate) condition_due: Arc<Notify>,
 }
 
 impl PodView for Profiles {

@@ -87,7 +87,6 @@ struct ClusterStores {
     /// The workloads that profiles are about.
     profiled: ArcSwap<HashSet<WorkloadKey>>,
     gate: Gate,
-    condition_due: Arc<Notify>,
     /// A namespace may have opted in.
     opted_in: Notify,
 }
@@ -111,7 +110,6 @@ impl ClusterState {
             ..Snapshot::default()
         };
         let removable = RemovablePods::new(settings.balances_scale_in);
-        let profiles = Profiles::default();
         Self(Arc::new(ClusterStores {
             settings,
             removable: Mutex::new(removable),
@@ -121,8 +119,7 @@ impl ClusterState {
             snapshot: ArcSwap::from_pointee(snapshot),
             scaling: Mutex::default(),
             history: ClusterUsageHistory::default(),
-            condition_due: Arc::clone(&profiles.condition_due),
-            profiles: Mutex::new(profiles),
+            profiles: Mutex::default(),
             profiled: ArcSwap::default(),
             gate: Gate::default(),
             opted_in: Notify::new(),

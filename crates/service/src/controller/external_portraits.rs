@@ -94,7 +94,8 @@ impl ExternalPortraits {
         if !self.leadership.is_leader(clock::instant()) || writes == Writes::Disabled {
             return;
         }
-        let Some(objects) = self.cluster.external_portraits() else {
+        let objects = self.cluster.scaling().portrait_objects();
+        let Some(objects) = objects else {
             return;
         };
         if self.part == PortraitWorkerRole::Jobs {

@@ -86,9 +86,10 @@ impl OnlineConditions {
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut probed: Option<Instant> = None;
+        let condition_due = Arc::clone(&self.cluster.profiles().condition_due);
         loop {
             let pause = self.round(&mut waiting, &warned).await;
-            let mut due = pin!(self.cluster.condition_due());
+            let mut due = pin!(condition_due.notified());
             tokio::select! {
                 () = due.as_mut() => {}
                 () = sleep(pause) => {}

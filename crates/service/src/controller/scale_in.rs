@@ -145,7 +145,8 @@ impl Costs {
     }
 
     fn replica_set(&self, scale_in: &PendingScaleIn) -> Result<ControllerKey, DeletionCostRefusal> {
-        let mut controllers = self.cluster.controllers_of(&scale_in.target).into_iter();
+        let controllers = self.cluster.scaling().controllers_of(&scale_in.target);
+        let mut controllers = controllers.into_iter();
         let set = controllers
             .next()
             .ok_or(DeletionCostRefusal::NoReplicaSet)?;

@@ -89,7 +89,8 @@ impl TuningLoop {
         if !leads || writes == Writes::Disabled || !self.cluster.snapshot().synced {
             return TuningMemory::default();
         }
-        let Some(workloads) = self.cluster.tuned_workloads(self.settings.mode) else {
+        let workloads = self.cluster.scaling().tuned_workloads(self.settings.mode);
+        let Some(workloads) = workloads else {
             return TuningMemory::default();
         };
         let Some(rules) = self.rules(&mut memory).await else {

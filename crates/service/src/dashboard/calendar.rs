@@ -82,7 +82,7 @@ async fn calendar(State(source): State<CalendarSource>) -> Result<Response, ApiE
 
 fn of_cluster(cluster: &ClusterState) -> Calendar {
     let now = cluster.now();
-    let objects = cluster.calendar_objects();
+    let objects = cluster.scaling().calendar_objects();
     let mut resizes: Vec<ResizeEntry> = (cluster.resizable().resized().iter())
         .filter_map(|pod| resize(pod))
         .collect();

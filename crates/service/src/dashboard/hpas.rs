@@ -12,6 +12,7 @@ use axum::response::Response;
 use axum::routing::get;
 use evenkeel_hpa::autoscaler::{Autoscaler, AutoscalerStatus};
 use evenkeel_hpa::explanation::HpaSnapshot;
+use evenkeel_objects::kinds::Kind;
 use kube::Client;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
@@ -66,10 +67,11 @@ impl HpaSource {
 
 async fn list(State(source): State<HpaSource>) -> Result<Response, ApiError> {
     json_answer(move || {
-        let all = source.cluster.autoscalers();
+        let all = source.cluster.scaling().autoscalers();
         let hpas = all.iter().map(|(one, opted_in)| entry(one, *opted_in));
+        let synced = (source.cluster.scaling()).knows(Kind::HorizontalPodAutoscaler);
         HpaList {
-            synced: source.cluster.knows_autoscalers(),
+            synced,
             hpas: hpas.collect(),
         }
     })

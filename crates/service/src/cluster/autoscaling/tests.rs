@@ -768,7 +768,7 @@ fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
     owned(Kind::ReplicaSet, "web-1");
     workload(&state, Kind::ReplicaSet, "alone", &json!({}));
     let mode = evenkeel_objects::tuning_mode::TuningMode::Recommend;
-    let tuned = state.tuned_workloads(mode).unwrap();
+    let tuned = state.scaling().tuned_workloads(mode).unwrap();
     let mut names: Vec<&str> = tuned
         .iter()
         .filter_map(|one| one.object.metadata.name.as_deref())
@@ -797,7 +797,7 @@ fn a_pod_that_names_the_uid_of_another_namespaces_controller_joins_nobody() {
         apply(&state, second);
         assert_eq!(names(&state), ["own"], "forged first: {is_first}");
         let web = one(&state).target;
-        assert_eq!(state.controllers_of(&web), [set_key("set")]);
+        assert_eq!(state.scaling().controllers_of(&web), [set_key("set")]);
         let stranger: Pod = serde_json::from_value(forged).unwrap();
         let named = state.workload(&stranger).unwrap();
         assert_eq!(named.kind, "ReplicaSet", "the owner of another's is told");

@@ -260,6 +260,7 @@ impl ScalingStore {
         })
     }
 
+    /// The controllers of a workload's Pods: its ReplicaSets, or itself.
     pub(crate) fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
         self.pods.controllers_of(&WorkloadKey::of_target(workload))
     }

@@ -15,7 +15,6 @@ use evenkeel_scaling::targets::observed_profiles::ObservedProfiles;
 use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_units::Amount;
 use evenkeel_units::cpu_memory::CpuMemory;
-use tokio::sync::futures::Notified;
 
 use super::ClusterState;
 use crate::cluster::autoscaling::{ProfiledWorkload, ScalingView, WorkloadKey, key};
@@ -48,13 +47,6 @@ impl ClusterState {
     /// Keeps only these ReplicaProfiles, given as `namespace/name`.
     pub(crate) fn retain_profiles(&self, keep: impl Fn(&str) -> bool) {
         self.change_profiles(|profiles| profiles.retain_profiles(keep));
-    }
-
-    /// Takes a PodDisruptionBudget as it now is.
-    pub(crate) fn apply_budget(&self, budget: &DisruptionBudget) {
-        let metadata = &budget.metadata;
-        let key = key(metadata.namespace.as_deref(), metadata.name.as_deref());
-        self.profiles().apply_budget(key, budget);
     }
 
     /// The cluster begins to serve ReplicaProfiles (`true`), which are then waited for, or serves none.
@@ -255,11 +247,6 @@ impl ClusterState {
     /// True where there is any profile.
     pub(crate) fn has_profiles(&self) -> bool {
         !self.0.profiled.load().is_empty()
-    }
-
-    /// Ends when a watch has shown a Pod with a condition that is to be written.
-    pub(crate) fn condition_due(&self) -> Notified<'_> {
-        self.0.condition_due.notified()
     }
 
     fn change_profiles(&self, with: impl FnOnce(&mut Profiles)) {

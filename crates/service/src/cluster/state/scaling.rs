@@ -1,21 +1,15 @@
 //! The part of the state that scaling reads, behind its own lock; the other lock is never taken
 //! while it is held.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::MutexGuard;
 
-use evenkeel_hpa::autoscaler::Autoscaler;
 use evenkeel_metrics::series_query::WorkloadReference;
-use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::kinds::Kind;
-use evenkeel_objects::tuning_mode::TuningMode;
 use evenkeel_scaling::status::opt_in_notice::{UnnoticedObject, lacks_notice};
-use evenkeel_scaling::targets::reference::TargetRef;
-use evenkeel_tuning::plan::TunedWorkload;
 
 use super::ClusterState;
 use crate::cluster::autoscaling::{
-    CalendarObjects, PortraitObjects, ScalingObject, ScalingStore, ScalingView, WorkloadKey,
-    WorkloadPods,
+    ScalingObject, ScalingStore, ScalingView, WorkloadKey, WorkloadPods,
 };
 use crate::cluster::lock::locked;
 
@@ -78,37 +72,6 @@ impl ClusterState {
         self.scaling().workload_pods(&key)
     }
 
-    /// The controllers of a workload's Pods: its ReplicaSets, or itself.
-    pub(crate) fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
-        self.scaling().controllers_of(workload)
-    }
-
-    /// The workloads of namespaces that have opted in, with what they say of tuning; `None` before all of
-    /// them have been listed.
-    pub(crate) fn tuned_workloads(&self, default: TuningMode) -> Option<Vec<TunedWorkload>> {
-        self.scaling().tuned_workloads(default)
-    }
-
-    /// The autoscalers by portraits, and the portraits that others make; `None` before they are known.
-    pub fn external_portraits(&self) -> Option<PortraitObjects> {
-        self.scaling().portrait_objects()
-    }
-
-    /// The schedules, portraits and tuned workloads that a calendar shows.
-    pub(crate) fn calendar_objects(&self) -> CalendarObjects {
-        self.scaling().calendar_objects()
-    }
-
-    /// The HPAs of all namespaces, and whether their namespace has opted in.
-    pub(crate) fn autoscalers(&self) -> Vec<(Arc<Autoscaler>, bool)> {
-        self.scaling().autoscalers()
-    }
-
-    /// True once the HPAs have been listed.
-    pub(crate) fn knows_autoscalers(&self) -> bool {
-        self.scaling().knows(Kind::HorizontalPodAutoscaler)
-    }
-
     /// The objects of Evenkeel's own kinds in namespaces without an opt-in, if their status does not report that yet.
     pub(crate) fn unnoticed_objects(&self) -> Vec<UnnoticedObject> {
         let profiles = self.profiles().all();
@@ -127,7 +90,8 @@ impl ClusterState {
         found
     }
 
-    pub(in crate::cluster) fn scaling(&self) -> MutexGuard<'_, ScalingStore> {
+    /// The objects that scaling reads. No other lock is taken while theirs is held.
+    pub(crate) fn scaling(&self) -> MutexGuard<'_, ScalingStore> {
         locked(&self.0.scaling)
     }
 }

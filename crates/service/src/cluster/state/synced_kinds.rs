@@ -42,11 +42,6 @@ impl ClusterState {
         }
     }
 
-    /// Forgets the objects of a kind that cannot be listed, and stops waiting for them.
-    pub(crate) fn abandon(&self, kind: Kind) {
-        self.scaling().abandon(kind);
-    }
-
     /// The kinds that have not been listed completely, of those that Pods are judged by.
     pub fn unsynced(&self) -> Vec<Kind> {
         let inner = self.lock();

@@ -51,7 +51,7 @@ impl WatchSink for ClusterState {
     }
 
     fn abandon(&self, kind: Kind) {
-        Self::abandon(self, kind);
+        self.scaling().abandon(kind);
     }
 
     async fn unlisted(&self, kind: Kind) {
@@ -234,7 +234,9 @@ impl WatchedObject for WatchedReplicaProfile {
 
 impl WatchedObject for WatchedDisruptionBudget {
     fn apply(&self, state: &ClusterState) {
-        state.apply_budget(&self.budget);
+        let metadata = &self.budget.metadata;
+        let key = autoscaling::key(metadata.namespace.as_deref(), metadata.name.as_deref());
+        state.profiles().apply_budget(key, &self.budget);
     }
 
     fn key(metadata: &ObjectMeta) -> String {

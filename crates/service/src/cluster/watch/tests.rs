@@ -472,7 +472,7 @@ impl Watched {
 
     /// The IntelligentHorizontalPodAutoscalers and HorizontalPortraits that are known whole.
     fn own(&self) -> (usize, usize) {
-        let objects = self.state.external_portraits().unwrap_or_default();
+        let objects = self.state.scaling().portrait_objects().unwrap_or_default();
         (objects.ihpas.len(), objects.portraits.len())
     }
 }

@@ -148,7 +148,11 @@ impl World {
     fn look(&mut self, second: i64) -> Vec<Write> {
         let now = at(second);
         self.memory.looked = now.checked_sub(self.settings.interval).ok();
-        let workloads = self.cluster.tuned_workloads(self.settings.mode).unwrap();
+        let workloads = self
+            .cluster
+            .scaling()
+            .tuned_workloads(self.settings.mode)
+            .unwrap();
         self.memory.see_replicas(&workloads, now);
         let rules = ResizeRules {
             may_restart: false,
