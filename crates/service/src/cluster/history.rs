@@ -54,12 +54,9 @@ struct Member {
 
 type UsualDemand = UsageHistoryMap<WorkloadKey, Resources<Option<Amount>>>;
 
-/// The usage of all workloads; clones share it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ClusterUsageHistory(Arc<ClusterUsageState>);
-
+/// The usage of all workloads.
 #[derive(Debug, Default)]
-struct ClusterUsageState {
+pub(crate) struct ClusterUsageHistory {
     groups: Mutex<UsageHistoryMap<ControllerKey, SampledPodGroup>>,
     /// Only `feed` locks it.
     kept: Mutex<UsageHistoryMap<WorkloadKey, UsageHistory>>,
@@ -83,7 +80,7 @@ impl ClusterUsageHistory {
         let Some(key) = key.filter(|_| runs && learnt.values().contains(&true)) else {
             return;
         };
-        let mut groups = locked(&self.0.groups);
+        let mut groups = locked(&self.groups);
         let group = groups.entry(key);
         let group = group.or_insert_with(|| SampledPodGroup::of(pod, controller));
         let known = group.members.iter_mut().find(|member| member.name == *name);
@@ -107,10 +104,10 @@ impl ClusterUsageHistory {
         counts: impl Fn(&str) -> bool,
         now: Timestamp,
     ) {
-        let mut kept = locked(&self.0.kept);
-        let controllers: Vec<ControllerKey> = locked(&self.0.groups).keys().cloned().collect();
+        let mut kept = locked(&self.kept);
+        let controllers: Vec<ControllerKey> = locked(&self.groups).keys().cloned().collect();
         for some in controllers.chunks(AT_ONCE) {
-            let mut groups = locked(&self.0.groups);
+            let mut groups = locked(&self.groups);
             for controller in some {
                 let Some(group) = groups.get_mut(controller) else {
                     continue;
@@ -134,11 +131,11 @@ impl ClusterUsageHistory {
             let usual = Resources::from_fn(|resource| history.usual(resource));
             (workload.clone(), usual)
         });
-        self.0.usual.store(Arc::new(usual.collect()));
+        self.usual.store(Arc::new(usual.collect()));
     }
 
     pub(crate) fn usual(&self, workload: &WorkloadKey) -> Resources<Option<Amount>> {
-        let usual = self.0.usual.load();
+        let usual = self.usual.load();
         usual.get(workload).copied().unwrap_or_default()
     }
 }
@@ -293,7 +290,7 @@ mod tests {
         for second in 0..20 {
             history.feed(&round(&[]), deployment, |_| true, at(second));
         }
-        let known = locked(&history.0.groups).len();
+        let known = locked(&history.groups).len();
         assert_eq!(
             known, 1,
             "a source that is away tells nothing of who is gone"
@@ -301,15 +298,15 @@ mod tests {
         for second in 0..20 {
             history.feed(&round(&[("b", 5)]), deployment, |_| true, at(second));
         }
-        assert!(locked(&history.0.groups).is_empty());
+        assert!(locked(&history.groups).is_empty());
         // A Pod that comes back is known again, and a Pod that has ended is not.
         apply(&history, "a", &json!({"containers": []}));
-        assert_eq!(locked(&history.0.groups).len(), 1);
+        assert_eq!(locked(&history.groups).len(), 1);
         let mut ended = pod("b", &json!({"containers": []}));
         ended.status.phase = evenkeel_objects::pod::PodStatusPhase::Succeeded;
         ended.metadata.owner_references[0].uid = "other".to_owned();
         history.apply(&ObservedPod::new(&ended, false, at(0)));
-        assert_eq!(locked(&history.0.groups).len(), 1);
+        assert_eq!(locked(&history.groups).len(), 1);
     }
 
     #[test]
@@ -323,7 +320,7 @@ mod tests {
             );
         }
         assert_eq!(
-            locked(&history.0.groups)[&ControllerKey::new("shop", "rs")]
+            locked(&history.groups)[&ControllerKey::new("shop", "rs")]
                 .members
                 .len(),
             NAMES
