@@ -1,7 +1,7 @@
 //! The live cluster, changed event by event and published as snapshots.
 
 mod claims;
-mod node_addresses;
+mod node_records;
 mod owners;
 mod placement_state;
 mod profiles;
@@ -47,7 +47,7 @@ use super::removable_pods::RemovablePods;
 use super::resizable_pods::ResizablePods;
 use crate::watched_types::Namespace;
 
-pub use node_addresses::NodeContact;
+pub use node_records::NodeContact;
 pub use profiles::ProfileView;
 pub(crate) use score_label_views::LabelPlanView;
 pub use second_scheduler::SecondScheduler;

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 use super::claims;
 use super::claims::Claimant;
-use super::node_addresses::NodeAddresses;
+use super::node_records::NodeAddresses;
 use super::score_label_state::ScoreLabelState;
 use crate::cluster::grouped_pods::{GroupedPods, PodGroup};
 use crate::cluster::owners::Owners;
