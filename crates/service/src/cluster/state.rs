@@ -32,6 +32,7 @@ use evenkeel_placement::node_table::{NodeDetail, NodeTable};
 use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
 use evenkeel_placement::snapshot::Snapshot;
 use jiff::Timestamp;
+use node_records::NodeRecord;
 use placement_state::{PlacementState, version};
 use score_label_state::ScoreLabelState;
 use tokio::sync::Notify;
@@ -147,11 +148,8 @@ impl ClusterState {
         self.change(|inner| {
             inner.table.apply_node(node.name(), facts, now);
             inner.follow_largest(now);
-            inner
-                .node_versions
-                .insert(node.name().into(), version(&node.metadata));
-            inner.contacts.insert(node);
-            inner.follow_taints(node);
+            let record = NodeRecord::of(node, inner.nodes.remove(node.name()));
+            inner.nodes.insert(node.name().into(), record);
             inner.scores.apply_node(node);
             inner.warn(Kind::Node, &node.metadata, &invalid);
         });
@@ -162,9 +160,7 @@ impl ClusterState {
     pub fn remove_node(&self, name: &str) {
         self.change(|inner| {
             inner.table.remove_node(name);
-            inner.node_versions.remove(name);
-            inner.contacts.remove(name);
-            inner.tainted.remove(name);
+            inner.nodes.remove(name);
             inner.scores.remove_node(name);
         });
         self.removable().retain_nodes(|other| other != name);
@@ -174,9 +170,7 @@ impl ClusterState {
     pub fn retain_nodes(&self, keep: impl Fn(&str) -> bool) {
         self.change(|inner| {
             inner.table.retain_nodes(&keep);
-            inner.node_versions.retain(|name, _| keep(name));
-            inner.contacts.retain(&keep);
-            inner.tainted.retain(|name, _| keep(name));
+            inner.nodes.retain(|name, _| keep(name));
             inner.scores.retain_nodes(&keep);
         });
         self.removable().retain_nodes(&keep);
@@ -287,17 +281,20 @@ impl ClusterState {
 
     /// The version at which a node was read.
     pub(crate) fn node_version(&self, name: &str) -> Option<String> {
-        self.lock().node_versions.get(name).cloned()
+        let inner = self.lock();
+        inner.nodes.get(name).map(|node| node.version.clone())
     }
 
     /// The names of all nodes.
     pub fn node_names(&self) -> Vec<Box<str>> {
-        self.lock().node_versions.keys().cloned().collect()
+        self.lock().nodes.keys().cloned().collect()
     }
 
     /// Where each node is reached, in the order of their names.
     pub(crate) fn node_contacts(&self) -> Vec<NodeContact> {
-        self.lock().contacts.all()
+        let inner = self.lock();
+        let nodes = inner.nodes.values();
+        nodes.map(|node| node.contact.clone()).collect()
     }
 
     /// The terms of a node's load.

@@ -1,10 +1,11 @@
-//! Where the nodes themselves are reached, for what is asked of them and for what is measured at their
-//! addresses.
+//! The nodes as they were last read, besides their load: for writes to them, for what is asked of them,
+//! and for what is measured at their addresses.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use evenkeel_objects::node::Node;
+use evenkeel_placement::plan::overload::TaintedNode;
 
 /// Addresses of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,31 +17,27 @@ pub struct NodeContact {
     pub kubelet_port: Option<u16>,
 }
 
-/// The contacts of all nodes, by name.
-#[derive(Debug, Default)]
-pub(super) struct NodeAddresses(BTreeMap<Box<str>, NodeContact>);
+#[derive(Debug)]
+pub(super) struct NodeRecord {
+    pub(super) version: String,
+    pub(super) contact: NodeContact,
+    pub(super) tainted: Arc<TaintedNode>,
+}
 
-impl NodeAddresses {
-    pub(super) fn insert(&mut self, node: &Node) {
-        let name: Box<str> = node.name().into();
-        let contact = NodeContact {
-            name: name.clone(),
-            internal_ips: node.status.internal_ips.clone(),
-            kubelet_port: node.status.kubelet_port,
-        };
-        self.0.insert(name, contact);
-    }
-
-    pub(super) fn remove(&mut self, name: &str) {
-        self.0.remove(name);
-    }
-
-    /// All of them, in the order of their names.
-    pub(super) fn all(&self) -> Vec<NodeContact> {
-        self.0.values().cloned().collect()
-    }
-
-    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.0.retain(|name, _| keep(name));
+impl NodeRecord {
+    /// The record of a node as it now is; most updates of one are of its status alone.
+    pub(super) fn of(node: &Node, before: Option<Self>) -> Self {
+        let seen = TaintedNode::of(node);
+        let known = before.map(|before| before.tainted);
+        let known = known.filter(|known| **known == seen);
+        Self {
+            version: node.metadata.resource_version.clone().unwrap_or_default(),
+            contact: NodeContact {
+                name: node.name().into(),
+                internal_ips: node.status.internal_ips.clone(),
+                kubelet_port: node.status.kubelet_port,
+            },
+            tainted: known.unwrap_or_else(|| Arc::new(seen)),
+        }
     }
 }

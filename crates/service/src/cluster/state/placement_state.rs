@@ -1,6 +1,6 @@
 //! The part of the cluster's state that admission and the extender read, behind one lock.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use evenkeel_objects::annotations::InvalidAnnotation;
@@ -13,7 +13,6 @@ use evenkeel_placement::extender::placement_rules::has_checked_claims;
 use evenkeel_placement::extender::refused_since;
 use evenkeel_placement::node_table::NodeTable;
 use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
-use evenkeel_placement::plan::overload::TaintedNode;
 use evenkeel_placement::scheduler_lease::SchedulerLease;
 use evenkeel_placement::snapshot::Namespaces;
 use evenkeel_units::{Amount, Resources};
@@ -22,7 +21,7 @@ use jiff::Timestamp;
 
 use super::claims;
 use super::claims::Claimant;
-use super::node_records::NodeAddresses;
+use super::node_records::NodeRecord;
 use super::score_label_state::ScoreLabelState;
 use crate::cluster::grouped_pods::{GroupedPods, PodGroup};
 use crate::cluster::owners::Owners;
@@ -37,10 +36,7 @@ pub(super) struct PlacementState {
     pub(super) namespaces: PlacementMap<Box<str>, NamespaceRecord>,
     pub(super) policies: Arc<Namespaces>,
     pub(super) policies_changed: bool,
-    pub(super) node_versions: PlacementMap<Box<str>, String>,
-    pub(super) contacts: NodeAddresses,
-    /// The nodes with their taints, by name.
-    pub(super) tainted: PlacementMap<Box<str>, Arc<TaintedNode>>,
+    pub(super) nodes: BTreeMap<Box<str>, NodeRecord>,
     pub(super) waiting: PlacementMap<Box<str>, WaitingPod>,
     pub(super) owners: Owners,
     pub(super) synced: HashSet<Kind>,
