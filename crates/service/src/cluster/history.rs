@@ -66,15 +66,12 @@ pub(crate) struct ClusterUsageHistory {
 impl ClusterUsageHistory {
     /// Takes a Pod as it now is. A name is forgotten when measurements lack it, so this is no view.
     pub(super) fn apply(&self, seen: &ObservedPod<'_>) {
-        let ObservedPod {
-            pod, name, demand, ..
-        } = seen;
+        let (pod, name) = (seen.pod, &seen.name);
         let Some(controller) = pod.metadata.controller() else {
             return;
         };
-        let learnt = demand
-            .sources
-            .map(|source| source != DemandSource::Requests);
+        let sources = &seen.demand.sources;
+        let learnt = sources.map(|source| source != DemandSource::Requests);
         let runs = pod.spec.node_name.is_some() && !pod.is_finished();
         let key = ControllerKey::of_reference(pod.namespace(), controller);
         let Some(key) = key.filter(|_| runs && learnt.values().contains(&true)) else {

@@ -6,7 +6,7 @@ use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::demand::{Demand, demand};
 use jiff::Timestamp;
 
-/// A Pod as an event shows it.
+/// A Pod as an event or kube-scheduler shows it.
 pub(super) struct ObservedPod<'a> {
     pub(super) pod: &'a Pod,
     /// Views that keep the name share its text.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::pod::Pod;
-use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
@@ -68,7 +67,6 @@ pub(super) const WAITED_FOR: [Kind; 4] = [
 /// A Pod that no node had headroom for, by what kube-scheduler wrote into its status.
 #[derive(Debug, Clone)]
 pub struct WaitingPod {
-    pub name: PodName,
     /// The Pod, as far as rules read it.
     pub pod: Arc<Pod>,
     /// The time since which it has been refused.

@@ -54,20 +54,15 @@ pub(super) struct PlacementState {
 
 impl PodView for PlacementState {
     fn apply(&mut self, seen: &ObservedPod<'_>) {
-        let ObservedPod {
-            pod,
-            name,
-            demand,
-            now,
-        } = seen;
-        let (uid, now) = (pod.uid(), *now);
+        let (pod, demand, now) = (seen.pod, &seen.demand, seen.now);
+        let uid = pod.uid();
         if pod.spec.node_name.is_some() {
             let counted = self.counted_when_bound(pod, demand);
-            self.table
-                .apply_pod(uid, &pod.facts(name, counted, now), now);
+            let facts = pod.facts(&seen.name, counted, now);
+            self.table.apply_pod(uid, &facts, now);
         } else {
-            let counted = self.counted(pod, demand);
-            self.table.wait(uid, &pod.facts(name, counted, now), now);
+            let facts = pod.facts(&seen.name, self.counted(pod, demand), now);
+            self.table.wait(uid, &facts, now);
         }
         self.apply_waiting(seen);
         self.apply_score_pod(pod, demand);
@@ -114,7 +109,6 @@ impl PlacementState {
             return;
         };
         let waiting = WaitingPod {
-            name: seen.name.clone(),
             pod: Arc::new(pod.clone()),
             since,
         };

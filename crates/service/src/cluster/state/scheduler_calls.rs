@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use evenkeel_objects::bound_pod::BoundPod;
 use evenkeel_objects::pod::Pod;
-use evenkeel_objects::pod_name::PodName;
-use evenkeel_placement::demand::demand;
 use evenkeel_placement::node_table::{ChoiceTally, NearTies, NodeTable};
 use evenkeel_units::{Amount, Resources};
 use jiff::Timestamp;
 
 use super::ClusterState;
+use crate::cluster::pod_view::ObservedPod;
 use crate::cluster::records::WaitingPod;
 
 impl ClusterState {
@@ -31,10 +30,9 @@ impl ClusterState {
         take: fn(&mut NodeTable, &str, &BoundPod<'_>, Timestamp),
         now: Timestamp,
     ) {
-        let demand = demand(pod, self.0.settings.caps_as_demand);
-        let name = PodName::new(pod.namespace(), pod.name());
+        let seen = ObservedPod::new(pod, self.0.settings.caps_as_demand, now);
         self.change(|inner| {
-            let facts = pod.facts(&name, inner.counted(pod, &demand), now);
+            let facts = pod.facts(&seen.name, inner.counted(pod, &seen.demand), now);
             take(&mut inner.table, pod.uid(), &facts, now);
         });
         self.expect_gated(pod);
