@@ -34,6 +34,7 @@ impl Placement {
         };
         let request = |workload: &ScenarioWorkload| PodRequest {
             requests: workload.demand,
+            spread_with: Some(format!("{}/{}", workload.namespace, workload.name).into()),
             ..PodRequest::default()
         };
         Self {
@@ -73,11 +74,13 @@ impl Placement {
     }
 
     pub(crate) fn add(&mut self, workload: usize, node: usize) {
-        self.nodes[node].add(&self.workloads[workload].requests);
+        let pod = &self.workloads[workload];
+        self.nodes[node].add(&pod.requests, pod.spread_with.as_ref());
     }
 
     pub(crate) fn remove(&mut self, workload: usize, node: usize) {
-        self.nodes[node].remove(&self.workloads[workload].requests);
+        let pod = &self.workloads[workload];
+        self.nodes[node].remove(&pod.requests, pod.spread_with.as_ref());
     }
 
     /// Its Pods stay counted.

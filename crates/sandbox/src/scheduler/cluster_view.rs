@@ -78,7 +78,22 @@ pub(super) fn request(pod: &Pod) -> PodRequest {
             .and_then(|affinity| affinity.node_affinity)
             .unwrap_or_default(),
         tolerations: spec.tolerations.unwrap_or_default(),
+        spread_with: match spec.topology_spread_constraints {
+            Some(own) if !own.is_empty() => None,
+            _ => spread_controller(pod),
+        },
     }
+}
+
+/// The UID of the controller whose Pods kube-scheduler spreads by default.
+fn spread_controller(pod: &Pod) -> Option<Arc<str>> {
+    let mut owners = pod.owner_references().iter();
+    let owner = owners.find(|owner| owner.controller == Some(true))?;
+    let is_spread = matches!(
+        owner.kind.as_str(),
+        "ReplicaSet" | "StatefulSet" | "ReplicationController"
+    );
+    is_spread.then(|| owner.uid.as_str().into())
 }
 
 /// Computed once for each version of a Pod, because each placed Pod looks at all of many.
@@ -114,7 +129,9 @@ impl PodRequestCache {
                 Some((of, asked)) if of == version => asked,
                 _ => requested(&slim(pod)),
             };
-            view.add(&asked);
+            let is_leaving = pod.metadata.deletion_timestamp.is_some();
+            let spread_with = (!is_leaving).then(|| spread_controller(pod)).flatten();
+            view.add(&asked, spread_with.as_ref());
             known.insert(uid, (version, asked));
         }
         self.0 = known;

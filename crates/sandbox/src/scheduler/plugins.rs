@@ -1,16 +1,18 @@
 //! The default plugins of kube-scheduler as functions: feasible nodes, preferred nodes, and the
 //! text of a refusal. NodeName, NodeUnschedulable, TaintToleration, NodeAffinity and
 //! NodeResourcesFit filter; NodeResourcesFit by LeastAllocated, NodeResourcesBalancedAllocation,
-//! TaintToleration and NodeAffinity score, with kube-scheduler's weights. They use requests only,
-//! and so miss the load of network and disk.
+//! TaintToleration, NodeAffinity and PodTopologySpread with its default constraint score, with
+//! kube-scheduler's weights. They use requests only, and so miss the load of network and disk.
 
 mod affinity;
 mod filter;
 mod message;
 mod score;
+mod spread;
 mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{NodeAffinity, Taint, Toleration};
 
@@ -33,6 +35,9 @@ pub struct PodRequest {
     /// Required and preferred nodes.
     pub affinity: NodeAffinity,
     pub tolerations: Vec<Toleration>,
+    /// The controller whose Pods are spread over nodes; `None` if its kind has no default
+    /// constraint.
+    pub spread_with: Option<Arc<str>>,
 }
 
 /// As the default plugins see it.
@@ -50,10 +55,12 @@ pub struct NodeRequest {
     /// For scoring, where no Pod requests 0.
     pub scored: Resources<Amount>,
     pub pods: u32,
+    /// The Pods that count for the spread, by controller.
+    pub spread_pods: HashMap<Arc<str>, u32>,
 }
 
 impl NodeRequest {
-    pub fn add(&mut self, requests: &Resources<Amount>) {
+    pub fn add(&mut self, requests: &Resources<Amount>, spread_with: Option<&Arc<str>>) {
         let scored = for_scoring(requests);
         for resource in Resource::ALL {
             let sum = self.requested[resource].saturating_add(requests[resource]);
@@ -61,9 +68,12 @@ impl NodeRequest {
             self.scored[resource] = self.scored[resource].saturating_add(scored[resource]);
         }
         self.pods += 1;
+        if let Some(controller) = spread_with {
+            *self.spread_pods.entry(Arc::clone(controller)).or_default() += 1;
+        }
     }
 
-    pub fn remove(&mut self, requests: &Resources<Amount>) {
+    pub fn remove(&mut self, requests: &Resources<Amount>, spread_with: Option<&Arc<str>>) {
         let scored = for_scoring(requests);
         for resource in Resource::ALL {
             let rest = self.requested[resource].saturating_sub(requests[resource]);
@@ -71,6 +81,14 @@ impl NodeRequest {
             self.scored[resource] = self.scored[resource].saturating_sub(scored[resource]);
         }
         self.pods = self.pods.saturating_sub(1);
+        if let Some(controller) = spread_with
+            && let Some(count) = self.spread_pods.get_mut(controller)
+        {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.spread_pods.remove(controller);
+            }
+        }
     }
 }
 

@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn what_is_lacking_is_named_each() {
         let mut full = node();
-        full.add(&Resources::from_fn(|_| Amount::new(900)));
+        full.add(&Resources::from_fn(|_| Amount::new(900)), None);
         let pod = PodRequest {
             requests: Resources::from_fn(|resource| {
                 Amount::new(if resource == Resource::Memory {

@@ -5,7 +5,7 @@ use evenkeel_placement::kube_scheduler_scores::{
 };
 use evenkeel_units::Amount;
 
-use super::{NodeRequest, PodRequest, affinity, filter, for_scoring};
+use super::{NodeRequest, PodRequest, affinity, filter, for_scoring, spread};
 
 const AFFINITY_WEIGHT: i64 = 2;
 
@@ -18,16 +18,18 @@ pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
         .collect();
     let taints = normalised(taints, true);
     let affinities = affinity_points(affinities);
-    let own = taints.into_iter().zip(affinities);
+    let spread = spread::points(pod, nodes);
+    let own = taints.into_iter().zip(affinities).zip(spread);
     nodes
         .iter()
         .zip(own)
-        .map(|(node, (taint, affinity))| {
+        .map(|(node, ((taint, affinity), spread))| {
             let asked = for_scoring(&pod.requests);
             least_allocated(&asked, &node.scored, &node.allocatable)
                 + balanced_allocation(&pod.requests, &node.requested, &node.allocatable)
                 + TAINT_WEIGHT * taint
                 + affinity
+                + spread
         })
         .collect()
 }
@@ -85,7 +87,10 @@ mod tests {
             max_pods: 110,
             ..NodeRequest::default()
         };
-        node.add(&Resources::new([cpu, memory, 0, 0, 0].map(Amount::new)));
+        node.add(
+            &Resources::new([cpu, memory, 0, 0, 0].map(Amount::new)),
+            None,
+        );
         node
     }
 
