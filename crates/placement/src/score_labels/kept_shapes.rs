@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::shape::Shape;
+use super::shape_pods::ShapePods;
 
 pub const MOST_SHAPES: usize = 32;
 
@@ -25,12 +26,14 @@ const HOLD: SignedDuration = SignedDuration::from_mins(5);
 /// The Pods of each shape, given those of each namespace. Of a namespace only the [`SHARE`] shapes
 /// with most Pods count, so that one tenant cannot displace the shapes of all others.
 pub fn shared_counts<'a>(
-    namespaces: impl IntoIterator<Item = &'a BTreeMap<Shape, usize>>,
+    namespaces: impl IntoIterator<Item = &'a BTreeMap<Shape, ShapePods>>,
 ) -> BTreeMap<Shape, usize> {
     let mut counts: BTreeMap<Shape, usize> = BTreeMap::new();
     for pods in namespaces {
-        let mut shapes: Vec<(&Shape, usize)> =
-            pods.iter().map(|(shape, pods)| (shape, *pods)).collect();
+        let mut shapes: Vec<(&Shape, usize)> = pods
+            .iter()
+            .map(|(shape, pods)| (shape, pods.count))
+            .collect();
         shapes.sort_by_key(|(shape, pods)| (Reverse(*pods), *shape));
         for (at, (shape, pods)) in shapes.into_iter().enumerate() {
             let counted = if at < SHARE { pods } else { 0 };
@@ -213,8 +216,16 @@ mod tests {
         let many: BTreeMap<Shape, usize> = (1..=40)
             .map(|class| (shape(&format!("io-d{class}")), 1000))
             .collect();
-        let others = [pods(&[2; 20]), pods(&[3, 1])];
-        let counts = shared_counts([&many].into_iter().chain(&others));
+        let counted = |counts: &BTreeMap<Shape, usize>| -> BTreeMap<Shape, ShapePods> {
+            let mut all: BTreeMap<Shape, ShapePods> = BTreeMap::new();
+            for (shape, count) in counts {
+                let pods = all.entry(shape.clone()).or_default();
+                (0..*count).for_each(|_| pods.add(&Resources::default()));
+            }
+            all
+        };
+        let namespaces = [&many, &pods(&[2; 20]), &pods(&[3, 1])].map(counted);
+        let counts = shared_counts(&namespaces);
         assert_eq!(counts.len(), 60);
         assert_eq!(counts[&shape("normal-m1")], 5);
         let found = KeptShapes::default().choose(&counts, &BTreeSet::new(), at(0));

@@ -1,12 +1,13 @@
-//! The level of a node for a shape, 0 to 4, by the extender's own score and headroom rule. The score
-//! counts for one half, and headroom on every resource for the other: a node without headroom is
-//! never above one with headroom and a better score.
+//! The level of a node for a shape, 0 to 4, by the extender's own score and headroom rule. A node
+//! without headroom has 0. The others have 1 to 4 by their rank, a quarter of them each, and never
+//! more than the number of Pods of the shape that they have headroom for: kube-scheduler places many
+//! Pods before the next levels.
 
 use std::sync::Arc;
 
-use evenkeel_units::{Amount, Resource, Resources};
+use evenkeel_units::{Amount, Resource, Resources, count_as_f64};
 
-use crate::balance::BEST;
+use crate::balance::{BEST, BalanceScores};
 use crate::candidate_loads::scored_loads;
 use crate::node_load::NodeLoad;
 use crate::node_table::{Freshness, NodeSet, NodeState};
@@ -19,6 +20,9 @@ use super::shape::Shape;
 /// would change it after a half.
 const HYSTERESIS: f64 = 1.0;
 
+/// Scores that differ by less are equal.
+const EQUAL: f64 = 1e-9;
+
 /// The value of a score label, 0 to 4; 4 is best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScoreLevel(u8);
@@ -26,6 +30,8 @@ pub struct ScoreLevel(u8);
 impl ScoreLevel {
     /// A node without the label counts as this.
     pub const BEST: Self = Self(4);
+    /// The level of a node without headroom.
+    pub const WORST: Self = Self(0);
     /// All levels, from the worst, as label values.
     pub const VALUES: [&'static str; 5] = ["0", "1", "2", "3", "4"];
 
@@ -44,6 +50,16 @@ impl ScoreLevel {
 
     pub const fn get(self) -> u8 {
         self.0
+    }
+
+    /// The highest level of a node with this load: the Pods with this demand that it has headroom
+    /// for, up to 4.
+    fn most_for(demand: &Resources<Amount>, load: &NodeLoad, policy: &SchedulingPolicy) -> Self {
+        let holds = |pods: &u8| {
+            let all = demand.map(|one| one.saturating_mul(u64::from(*pods)));
+            headroom::fits(&all, load, policy.headroom)
+        };
+        Self((1..=Self::BEST.0).take_while(holds).last().unwrap_or(0))
     }
 
     /// The level for an exact value of 0 to 4, given the level until now.
@@ -89,16 +105,18 @@ impl<'a> ScorePools<'a> {
         }))
     }
 
-    /// The exact level of each node for a shape. Empty if its profile is no longer configured.
+    /// The exact level of each node for a shape with this mean demand; without one, for the bound of
+    /// its classes. Empty if its profile is no longer configured.
     pub fn exact_levels(
         &self,
         shape: &Shape,
+        demand: Option<Resources<Amount>>,
         policy: &SchedulingPolicy,
     ) -> Vec<(Arc<str>, ExactLevel)> {
         let Some(weights) = policy.profiles.get(shape.profile()) else {
             return Vec::new();
         };
-        let demand = shape.demand();
+        let demand = demand.unwrap_or_else(|| shape.demand());
         let pools = self.0.iter();
         pools
             .flat_map(|pool| pool.exact_levels(&demand, weights, policy))
@@ -134,23 +152,48 @@ impl<'a> ScorePool<'a> {
         policy: &SchedulingPolicy,
     ) -> Vec<(Arc<str>, ExactLevel)> {
         let measured = self.measured.len();
-        let mut scores = balance::scores(&self.measured, demand, weights, policy.scoring);
+        let room = |node: &&NodeState| ScoreLevel::most_for(demand, &node.load, policy);
+        let most: Vec<ScoreLevel> = self.nodes.iter().map(room).collect();
+        let values = |loads: &[NodeLoad]| {
+            let scores = balance::scored(loads, demand, weights, policy.scoring);
+            by_rank(&scores, &most)
+        };
+        let mut exact = values(&self.measured);
         if let Some(all) = &self.all {
-            let all = balance::scores(all, demand, weights, policy.scoring);
-            scores.extend(all.into_iter().skip(measured));
+            exact.extend(values(all).into_iter().skip(measured));
         }
-        let nodes = self.nodes.iter().zip(scores).enumerate();
-        let level = |(at, (node, score)): (usize, (&&NodeState, f64))| {
-            let fits = headroom::fits(demand, &node.load, policy.headroom);
-            let sum = score + if fits { BEST } else { 0.0 };
-            let level = ExactLevel {
-                value: f64::from(ScoreLevel::BEST.0) * sum / (2.0 * BEST),
-                is_measured: at < measured,
-            };
-            (Arc::clone(&node.name), level)
+        let nodes = self.nodes.iter().zip(exact).enumerate();
+        let level = |(at, (node, value)): (usize, (&&NodeState, f64))| {
+            let is_measured = at < measured;
+            (Arc::clone(&node.name), ExactLevel { value, is_measured })
         };
         nodes.map(level).collect()
     }
+}
+
+/// The exact levels by the rank of the score among the nodes with headroom. Scores that differ
+/// insignificantly from the best one are the best. `most` may be longer than the scores.
+fn by_rank(scores: &BalanceScores, most: &[ScoreLevel]) -> Vec<f64> {
+    let nodes = || scores.exact.iter().zip(most);
+    let with_headroom = nodes().filter(|(_, most)| **most > ScoreLevel::WORST);
+    let mut ranked: Vec<f64> = with_headroom.map(|(score, _)| *score).collect();
+    ranked.sort_by(f64::total_cmp);
+    let best = ranked.last().copied().unwrap_or(BEST) - scores.significant;
+    let others = count_as_f64(ranked.len().saturating_sub(1));
+    let value = |(score, most): (&f64, &ScoreLevel)| {
+        if *most == ScoreLevel::WORST {
+            return 0.0;
+        }
+        let not_better = ranked.partition_point(|other| *other <= score + EQUAL);
+        let is_best = *score >= best - EQUAL || not_better == ranked.len();
+        let share = if is_best {
+            1.0
+        } else {
+            count_as_f64(not_better.saturating_sub(1)) / others
+        };
+        (0.5 + 4.0 * share).max(1.0).min(f64::from(most.0))
+    };
+    nodes().map(value).collect()
 }
 
 #[cfg(test)]
@@ -174,7 +217,7 @@ mod tests {
         nodes: &NodeSet,
         policy: &SchedulingPolicy,
     ) -> Vec<(Arc<str>, ExactLevel)> {
-        ScorePools::of(nodes).exact_levels(shape, policy)
+        ScorePools::of(nodes).exact_levels(shape, None, policy)
     }
 
     fn facts() -> NodeFacts {
@@ -222,10 +265,61 @@ mod tests {
             ("hot", facts(), Some(700)),
             ("warm", facts(), Some(400)),
         ];
-        let expected = [("cool", 4), ("full", 0), ("hot", 2), ("warm", 3)];
+        let expected = [("cool", 4), ("full", 0), ("hot", 1), ("warm", 3)];
         let expected = expected.map(|(name, level)| (name.to_owned(), level));
         assert_eq!(levels(&nodes, "compute-c2"), expected);
         assert_eq!(levels(&nodes, "gone-c2"), [], "the profile is unknown");
+    }
+
+    #[test]
+    fn equal_nodes_have_the_best_level_that_their_headroom_allows() {
+        // A Pod of compute-c2 demands up to 64 millicores, and 800 are the line.
+        for (used, level) in [(0, 4), (543, 4), (544, 3), (608, 2), (672, 1), (736, 0)] {
+            let nodes = ["a", "b", "c"].map(|name| (name, facts(), Some(used)));
+            let expected = ["a", "b", "c"].map(|name| (name.to_owned(), level));
+            assert_eq!(levels(&nodes, "compute-c2"), expected, "{used}");
+        }
+    }
+
+    #[test]
+    fn a_smaller_demand_leaves_room_for_more_pods() {
+        let nodes = [("a", facts(), Some(700))];
+        let shape = Shape::named("compute-c2").unwrap();
+        let demand = Resources::new([20, 0, 0, 0, 0].map(Amount::new));
+        for (demand, expected) in [(None, 1.0), (Some(demand), 4.0)] {
+            let table = table(&nodes);
+            let exact = ScorePools::of(table.nodes()).exact_levels(&shape, demand, &shipped());
+            assert_eq!(exact[0].1.value, expected);
+        }
+    }
+
+    #[test]
+    fn the_nodes_with_headroom_are_ranked_in_quarters() {
+        let most = |levels: &[u8]| {
+            levels
+                .iter()
+                .map(|level| ScoreLevel(*level))
+                .collect::<Vec<_>>()
+        };
+        for (exact, significant, levels, expected) in [
+            (
+                &[1.0, 2.0, 3.0, 4.0, 9.0][..],
+                0.0,
+                &[4; 5][..],
+                &[1.0, 1.5, 2.5, 3.5, 4.0][..],
+            ),
+            (&[9.0, 9.5, 10.0], 0.6, &[4; 3], &[1.0, 4.0, 4.0]),
+            (&[9.0, 9.5, 10.0], 0.6, &[4, 2, 0], &[4.0, 2.0, 0.0]),
+            (&[3.0], 0.0, &[4], &[4.0]),
+            (&[3.0, 3.0], 0.0, &[0, 0], &[0.0, 0.0]),
+            (&[], 0.0, &[], &[]),
+        ] {
+            let scores = BalanceScores {
+                exact: exact.to_vec(),
+                significant,
+            };
+            assert_eq!(by_rank(&scores, &most(levels)), expected, "{exact:?}");
+        }
     }
 
     #[test]
@@ -240,7 +334,7 @@ mod tests {
             ("c", facts(), None),
             ("d", cordoned, Some(0)),
         ];
-        let expected = [("a", 4), ("b", 2)];
+        let expected = [("a", 4), ("b", 1)];
         let expected = expected.map(|(name, level)| (name.to_owned(), level));
         assert_eq!(levels(&nodes, "compute-c1"), expected, "c does not count");
         let shape = Shape::named("compute-c1").unwrap();
@@ -304,7 +398,7 @@ mod tests {
             ("control-1", tainted, Some(10)),
             ("control-2", tainted, Some(60)),
         ];
-        let expected = [("a", 4), ("b", 2), ("control-1", 4), ("control-2", 2)];
+        let expected = [("a", 4), ("b", 1), ("control-1", 4), ("control-2", 1)];
         let expected = expected.map(|(name, level)| (name.to_owned(), level));
         assert_eq!(levels(&nodes, "compute-c1"), expected);
     }

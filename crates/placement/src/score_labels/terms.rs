@@ -12,8 +12,9 @@ use super::shape::Shape;
 const WEIGHT: i32 = 25;
 
 /// The terms in the order in which they are given up, the last one first, by the highest level that
-/// each excludes. Levels 0 and 1 are those of nodes without headroom.
-const BY_IMPORTANCE: [u8; 4] = [1, 2, 3, 0];
+/// each excludes. Level 0 is that of nodes without headroom, and 1 and 2 are the worse half of the
+/// others.
+const BY_IMPORTANCE: [u8; 4] = [0, 2, 3, 1];
 
 /// A preference for nodes above a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,10 +133,10 @@ mod tests {
             (&[100][..], [0, 12, 24, 36, 48]),
             (&[50, 100], [0, 6, 12, 18, 24]),
             (&[8], [0, 1, 2, 3, 4]),
-            (&[6], [0, 0, 1, 2, 3]),
-            (&[5], [0, 0, 1, 2, 2]),
-            (&[3], [0, 0, 1, 1, 1]),
-            (&[2], [0, 0, 1, 1, 1]),
+            (&[6], [0, 1, 1, 2, 3]),
+            (&[5], [0, 1, 1, 2, 2]),
+            (&[3], [0, 1, 1, 1, 1]),
+            (&[2], [0, 1, 1, 1, 1]),
             (&[80, 1], [0; 5]),
             (&[0], [0; 5]),
             (&[i32::MIN], [0; 5]),

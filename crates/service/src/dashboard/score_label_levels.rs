@@ -40,7 +40,8 @@ pub(super) fn explained<'a>(
         None => new_shape(handlers, pod, snapshot),
     };
     let terms = score_terms(&shape, &own);
-    let levels = ScorePools::of(&snapshot.nodes).exact_levels(&shape, &handlers.policy);
+    let demand = handlers.cluster.mean_demand(&shape);
+    let levels = ScorePools::of(&snapshot.nodes).exact_levels(&shape, demand, &handlers.policy);
     let levels: HashMap<Arc<str>, ExactLevel> = levels.into_iter().collect();
     let key = shape.label();
     let node = |name: &str| {

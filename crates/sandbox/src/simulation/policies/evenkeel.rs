@@ -105,6 +105,11 @@ impl Evenkeel {
         &self.policy
     }
 
+    /// The demand with which each Pod of a workload counts.
+    pub(super) fn counted(&self, index: usize) -> &Resources<Amount> {
+        &self.counted[index]
+    }
+
     /// Pods in flight for too long no longer count.
     pub(super) fn advance(&mut self, now: SignedDuration) {
         self.table.advance(autoscaler::date(now));

@@ -11,7 +11,7 @@ use evenkeel_placement::plan::score_labels::{
 };
 use evenkeel_placement::score_labels::kept_shapes::assigned;
 use evenkeel_placement::score_labels::{
-    KeptShapes, ScorePools, ScoreTerm, Shape, node_affinity_sum, score_terms,
+    KeptShapes, ScorePools, ScoreTerm, Shape, ShapePods, node_affinity_sum, score_terms,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -45,6 +45,8 @@ pub(super) struct EvenkeelLabels {
 }
 
 struct AdmittedPod {
+    /// The position of its workload in the scenario.
+    workload: usize,
     /// The shape with the labels that it reads; `None` if all kept shapes are smaller.
     shape: Option<Shape>,
     terms: Vec<ScoreTerm>,
@@ -111,12 +113,15 @@ impl EvenkeelLabels {
         }
     }
 
-    fn pods_by_shape(&self) -> BTreeMap<Shape, usize> {
-        let mut counts = BTreeMap::new();
-        for shape in self.pods.values().filter_map(|pod| pod.shape.as_ref()) {
-            *counts.entry(shape.clone()).or_default() += 1;
+    fn pods_by_shape(&self) -> BTreeMap<Shape, ShapePods> {
+        let mut pods: BTreeMap<Shape, ShapePods> = BTreeMap::new();
+        for pod in self.pods.values() {
+            if let Some(shape) = &pod.shape {
+                let demand = self.service.counted(pod.workload);
+                pods.entry(shape.clone()).or_default().add(demand);
+            }
         }
-        counts
+        pods
     }
 
     /// Admission: the Pod keeps its terms from its creation on.
@@ -135,7 +140,12 @@ impl EvenkeelLabels {
             self.leader.stale.insert(shape.clone());
         }
         let terms = terms.unwrap_or_default();
-        self.pods.insert(pod.id, AdmittedPod { shape, terms });
+        let admitted = AdmittedPod {
+            workload: pod.index,
+            shape,
+            terms,
+        };
+        self.pods.insert(pod.id, admitted);
     }
 }
 
@@ -148,16 +158,18 @@ impl ScoreLabelLeader {
     fn turn(
         &mut self,
         service: &Evenkeel,
-        pods: &BTreeMap<Shape, usize>,
+        pods: &BTreeMap<Shape, ShapePods>,
         now: Timestamp,
     ) -> Vec<ScoreLabelChange> {
-        self.shapes = self.kept.choose(pods, &self.shapes, now);
+        let counts = pods.iter().map(|(shape, pods)| (shape.clone(), pods.count));
+        self.shapes = self.kept.choose(&counts.collect(), &self.shapes, now);
         let shapes = &self.shapes;
         self.levels.retain(|shape| shapes.contains(shape));
         let pools = ScorePools::of(service.nodes());
         for shape in std::mem::take(&mut self.stale) {
             if self.shapes.contains(&shape) {
-                let levels = pools.exact_levels(&shape, service.policy());
+                let demand = pods.get(&shape).and_then(ShapePods::mean_demand);
+                let levels = pools.exact_levels(&shape, demand, service.policy());
                 self.levels.set(&shape, levels);
             }
         }

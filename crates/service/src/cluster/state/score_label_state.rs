@@ -7,7 +7,7 @@ use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::node::Node;
 use evenkeel_objects::pod::Pod;
 use evenkeel_placement::plan::score_labels::LabelledNode;
-use evenkeel_placement::score_labels::Shape;
+use evenkeel_placement::score_labels::{Shape, ShapePods};
 use evenkeel_units::{Amount, Resources};
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
@@ -27,7 +27,7 @@ pub(super) struct ScoreLabelState {
     pub(super) labelled: Arc<BTreeSet<Shape>>,
     pods: ScoreMap<Box<str>, ShapedPod>,
     /// Bound Pods by namespace and shape.
-    pub(super) shapes: BTreeMap<Box<str>, BTreeMap<Shape, usize>>,
+    pub(super) shapes: BTreeMap<Box<str>, BTreeMap<Shape, ShapePods>>,
     pub(super) controllers: ScoreMap<ControllerKey, ControllerShape>,
     /// The shapes of Pods that were bound since the last plan.
     pub(super) bound: BTreeSet<Shape>,
@@ -42,6 +42,7 @@ pub(super) struct CountedShape {
     pub(super) shape: Shape,
     /// In its terms, if it has some.
     pub(super) carried: Option<Shape>,
+    pub(super) demand: Resources<Amount>,
 }
 
 #[derive(Debug)]
@@ -49,6 +50,7 @@ struct ShapedPod {
     namespace: Box<str>,
     controller: Option<ControllerKey>,
     shape: Shape,
+    demand: Resources<Amount>,
     is_bound: bool,
 }
 
@@ -150,10 +152,17 @@ impl ScoreLabelState {
     }
 
     pub(super) fn apply_pod(&mut self, pod: &Pod, counted: CountedShape) {
-        let CountedShape { shape, carried } = counted;
+        let CountedShape {
+            shape,
+            carried,
+            demand,
+        } = counted;
         let is_bound = pod.spec.node_name.is_some();
         let known = self.pods.get(pod.uid());
-        if known.is_some_and(|known| known.shape == shape && known.is_bound == is_bound) {
+        let is_same = |known: &ShapedPod| {
+            known.shape == shape && known.demand == demand && known.is_bound == is_bound
+        };
+        if known.is_some_and(is_same) {
             return;
         }
         let before = self.pods.remove(pod.uid());
@@ -169,12 +178,13 @@ impl ScoreLabelState {
         };
         if is_bound {
             let pods = self.shapes.entry(pod.namespace().into()).or_default();
-            *pods.entry(shape.clone()).or_default() += 1;
+            pods.entry(shape.clone()).or_default().add(&demand);
         }
         let shaped = ShapedPod {
             namespace: pod.namespace().into(),
             controller,
             shape,
+            demand,
             is_bound,
         };
         self.pods.insert(pod.uid().into(), shaped);
@@ -219,8 +229,8 @@ impl ScoreLabelState {
             return;
         };
         if let Some(pods) = shapes.get_mut(&pod.shape) {
-            *pods -= 1;
-            if *pods == 0 {
+            pods.remove(&pod.demand);
+            if pods.count == 0 {
                 shapes.remove(&pod.shape);
             }
         }
@@ -324,6 +334,7 @@ mod tests {
             let counted = CountedShape {
                 shape: shape("normal-c9"),
                 carried: given.map(shape),
+                demand: Resources::default(),
             };
             state.apply_pod(&serde_json::from_value(pod).unwrap(), counted);
             let carried = state.controllers[&key].carried().cloned();

@@ -11,8 +11,10 @@ use evenkeel_placement::admission::ScoreTermInputs;
 use evenkeel_placement::demand::Demand;
 use evenkeel_placement::plan::score_labels::LabelledNode;
 use evenkeel_placement::score_labels::pod_shape::{ShapeContext, steady_shape};
+use evenkeel_placement::score_labels::shape_pods::over_namespaces;
 use evenkeel_placement::score_labels::terms::carried_shape;
-use evenkeel_placement::score_labels::{Shape, shared_counts};
+use evenkeel_placement::score_labels::{Shape, ShapePods, shared_counts};
+use evenkeel_units::{Amount, Resources};
 
 use super::ClusterState;
 use super::placement_state::PlacementState;
@@ -26,6 +28,8 @@ pub(crate) struct LabelPlanView {
     pub(crate) labelled: Arc<BTreeSet<Shape>>,
     /// Bound Pods of namespaces that take part, by shape, each namespace with its share.
     pub(crate) pods: BTreeMap<Shape, usize>,
+    /// All of these Pods.
+    pub(crate) demands: BTreeMap<Shape, ShapePods>,
     /// The shapes of Pods that were bound since the last view.
     pub(crate) bound: BTreeSet<Shape>,
     pub(crate) rounds: u64,
@@ -56,7 +60,19 @@ impl PlacementState {
         let carried = carried_shape(&pod.spec.preferred_node_terms)
             .filter(|carried| policy.profiles.get(carried.profile()).is_some());
         let shape = steady_shape(wanted, carried.as_ref(), pod.declared_profile());
-        self.scores.apply_pod(pod, CountedShape { shape, carried });
+        let counted = CountedShape {
+            shape,
+            carried,
+            demand: demand.assumed,
+        };
+        self.scores.apply_pod(pod, counted);
+    }
+
+    /// The bound Pods by shape, of each namespace that takes part.
+    fn shaped_pods(&self) -> impl Iterator<Item = &BTreeMap<Shape, ShapePods>> {
+        let shapes = self.scores.shapes.iter();
+        let taking_part = shapes.filter(|(namespace, _)| self.takes_score_terms(namespace));
+        taking_part.map(|(_, shapes)| shapes)
     }
 
     fn takes_score_terms(&self, namespace: &str) -> bool {
@@ -94,16 +110,22 @@ impl ClusterState {
     pub(crate) fn take_label_plan(&self) -> LabelPlanView {
         let mut inner = self.lock();
         let bound = std::mem::take(&mut inner.scores.bound);
-        let shapes = inner.scores.shapes.iter();
-        let counted = shapes.filter(|(namespace, _)| inner.takes_score_terms(namespace));
-        let pods = shared_counts(counted.map(|(_, shapes)| shapes));
         LabelPlanView {
             nodes: inner.scores.nodes.values().cloned().collect(),
             labelled: Arc::clone(&inner.scores.labelled),
-            pods,
+            pods: shared_counts(inner.shaped_pods()),
+            demands: over_namespaces(inner.shaped_pods()),
             bound,
             rounds: inner.scores.rounds,
         }
+    }
+
+    /// The mean demand of a shape's Pods, for which the leader computes levels.
+    pub(crate) fn mean_demand(&self, shape: &Shape) -> Option<Resources<Amount>> {
+        let inner = self.lock();
+        over_namespaces(inner.shaped_pods())
+            .get(shape)?
+            .mean_demand()
     }
 
     /// A node with its score labels.
