@@ -31,6 +31,7 @@ mod scenarios {
     pub(crate) mod doctor;
     pub(crate) mod explain_hpa;
     pub(crate) mod external_metrics;
+    pub(crate) mod gangs;
     pub(crate) mod guard;
     pub(crate) mod harness;
     mod hpa_situations;
@@ -49,6 +50,7 @@ mod scenarios {
     pub(crate) mod resource_metrics;
     pub(crate) mod scale_in;
     pub(crate) mod scaling;
+    pub(crate) mod score_label_rates;
     pub(crate) mod second_scheduler;
     pub(crate) mod shapes;
     pub(crate) mod signals;
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         scenarios::doctor::suite(),
         scenarios::explain_hpa::suite(),
         scenarios::external_metrics::suite(),
+        scenarios::gangs::suite(),
         scenarios::guard::suite(),
         scenarios::harness::suite(),
         scenarios::ihpa::suite(),
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         scenarios::replica_profile::suite(),
         scenarios::scale_in::suite(),
         scenarios::scaling::suite(),
+        scenarios::score_label_rates::suite(),
         scenarios::second_scheduler::suite(),
         scenarios::shapes::suite(),
         scenarios::signals::suite(),

@@ -92,7 +92,7 @@ impl<'a> Asked<'a> {
 /// The number of rounds: `EVENKEEL_ROUNDS`, or one. In each round kube-scheduler calls each extender once; rounds go to
 /// and fro, so that a slow minute meets each alike.
 #[allow(clippy::disallowed_methods)] // an option of this test
-fn rounds() -> usize {
+pub(super) fn rounds() -> usize {
     let rounds = std::env::var("EVENKEEL_ROUNDS").ok();
     rounds.map_or(1, |rounds| rounds.parse().expect("a number of rounds"))
 }
@@ -157,7 +157,7 @@ fn compare(rates: &mut BTreeMap<&str, Vec<f64>>) {
 }
 
 /// Sorts them, too.
-fn median(values: &mut [f64]) -> f64 {
+pub(super) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() % 2 {

@@ -163,6 +163,18 @@ impl<'a> World<'a> {
         replica
     }
 
+    /// The same with score labels, with the rights of their component.
+    pub(crate) async fn serve_score_labels(&self) -> Evenkeel {
+        manifests::grant(&self.plane.client, "deploy/overlays/score-labels").await;
+        let own = json!({
+            "metrics": {"prometheus": {"window": "1h"}},
+            "scheduling": {"scoreLabels": "on"},
+        });
+        let replica = self.replica_with("evenkeel-0", self.port, "1s", &own).await;
+        self.await_measured(&replica).await;
+        replica
+    }
+
     async fn await_measured(&self, replica: &Evenkeel) {
         let all = (self.node_names.len() * RESOURCES).to_string();
         eventually("every node is measured", async || {

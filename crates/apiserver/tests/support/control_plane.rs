@@ -46,6 +46,7 @@ pub(crate) struct ControlPlane {
     etcd: Process,
     authority: Authority,
     ports: Ports,
+    gates: Gates,
     assets: Assets,
     folder: TempDir,
 }
@@ -57,6 +58,15 @@ struct Ports {
     apiserver: u16,
     controller_manager: u16,
     scheduler: u16,
+}
+
+/// What a Kubernetes release has and leaves off by default.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Gates {
+    /// Of kube-apiserver and kube-scheduler.
+    pub features: &'static [&'static str],
+    /// Versions of APIs, such as `scheduling.k8s.io/v1alpha2`.
+    pub apis: &'static [&'static str],
 }
 
 /// Limit of one test, so that a hanging one fails.
@@ -72,7 +82,12 @@ pub(crate) fn check() -> Result<(), String> {
 
 /// On a control plane of its own, which ends with the test.
 pub(crate) fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
-    run(&ControlPlane::start(), test);
+    with_gated_control_plane(Gates::default(), test);
+}
+
+/// The same, with features that are off by default.
+pub(crate) fn with_gated_control_plane(gates: Gates, test: impl AsyncFnOnce(&ControlPlane)) {
+    run(&ControlPlane::start(gates), test);
 }
 
 /// On the shared control plane, after earlier tests and on a cluster without nodes, Pods or
@@ -96,7 +111,7 @@ fn run(plane: &ControlPlane, test: impl AsyncFnOnce(&ControlPlane)) {
 
 fn shared() -> Arc<ControlPlane> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::clone(shared.get_or_insert_with(|| Arc::new(ControlPlane::start())))
+    Arc::clone(shared.get_or_insert_with(|| Arc::new(ControlPlane::start(Gates::default()))))
 }
 
 /// Called by a test program after its last test.
@@ -105,7 +120,7 @@ pub(crate) fn stop_shared() {
 }
 
 impl ControlPlane {
-    fn start() -> Self {
+    fn start(gates: Gates) -> Self {
         let assets = Assets::find().unwrap_or_else(|reason| panic!("{reason}"));
         // Fails only if a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -120,6 +135,7 @@ impl ControlPlane {
             assets: &assets,
             folder: folder.path(),
             ports,
+            gates,
         };
         let (etcd, apiserver, controller_manager, client) = runtime.block_on(async {
             let etcd = launch.etcd().await;
@@ -139,6 +155,7 @@ impl ControlPlane {
             etcd,
             authority,
             ports,
+            gates,
             assets,
             folder,
         }
@@ -211,6 +228,7 @@ impl ControlPlane {
             assets: &self.assets,
             folder: self.folder.path(),
             ports: self.ports,
+            gates: self.gates,
         }
     }
 

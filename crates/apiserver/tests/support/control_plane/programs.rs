@@ -6,11 +6,11 @@ use std::process::Command;
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::Ports;
 use super::assets::Assets;
 use super::pki::{self, Authority, certificate_user};
 use super::process::Process;
 use super::wait::eventually;
+use super::{Gates, Ports};
 
 /// The controllers that tests need. Without node lifecycle, nodes need no heartbeat.
 const CONTROLLERS: [&str; 13] = [
@@ -34,6 +34,7 @@ pub(crate) struct Launch<'a> {
     pub assets: &'a Assets,
     pub folder: &'a Path,
     pub ports: Ports,
+    pub gates: Gates,
 }
 
 /// Makes certificates, keys and kubeconfigs; returns the authority and the administrator's
@@ -203,12 +204,27 @@ impl Launch<'_> {
     fn spawn(&self, name: &str, arguments: &[String]) -> Process {
         let mut command = Command::new(self.assets.program(name));
         command.args(arguments).current_dir(self.folder);
+        let Gates { features, apis } = self.gates;
+        if matches!(name, "kube-apiserver" | "kube-scheduler") && !features.is_empty() {
+            command.arg(format!("--feature-gates={}", all_on(features)));
+        }
+        if name == "kube-apiserver" && !apis.is_empty() {
+            command.arg(format!("--runtime-config={}", all_on(apis)));
+        }
         Process::spawn(name, &mut command, self.folder)
     }
 
     fn path(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
     }
+}
+
+fn all_on(names: &[&str]) -> String {
+    names
+        .iter()
+        .map(|name| format!("{name}=true"))
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// An anonymous client of a server with a self-signed certificate.
