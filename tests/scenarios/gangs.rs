@@ -9,8 +9,9 @@ use serde_json::json;
 use crate::support::control_plane::objects::{self, PodSketch};
 use crate::support::control_plane::process::report;
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::control_plane::{Gates, with_gated_control_plane};
+use crate::support::control_plane::{self, Gates, with_gated_control_plane};
 use crate::support::dev_api::create;
+use crate::support::trial::Requirement;
 
 use super::world::{OPTED_IN, Patience, World};
 
@@ -19,8 +20,26 @@ const GATES: Gates = Gates {
     apis: &["scheduling.k8s.io/v1alpha2"],
 };
 const PODS: usize = 100;
+/// Five nodes of 8 cores have headroom for 11 Pods of 400 millicores each: a fifth is in use.
+const ROOM: f64 = 55.0;
+const NEEDS: [Requirement; 3] = [
+    super::world::NEEDS[0],
+    super::world::NEEDS[1],
+    Requirement::Condition(has_gangs),
+];
 
-fn an_abandoned_gang_leaves_no_phantom_and_is_placed_when_there_is_room() {
+/// Kubernetes 1.36 has this version of the API.
+fn has_gangs() -> Result<(), String> {
+    let version = control_plane::version()?;
+    if version.contains(" v1.36.") {
+        return Ok(());
+    }
+    Err(format!(
+        "{version}, and PodGroups of v1alpha2 need Kubernetes 1.36"
+    ))
+}
+
+fn trials_of_a_gang_leave_no_phantom_and_it_is_placed_when_there_is_room() {
     with_gated_control_plane(GATES, async |plane| {
         let client = &plane.client;
         let world = World::new(plane, 10, Patience::Ample).await;
@@ -39,21 +58,31 @@ fn an_abandoned_gang_leaves_no_phantom_and_is_placed_when_there_is_room() {
         });
         let path = "/apis/scheduling.k8s.io/v1alpha2/namespaces/gang/podgroups";
         create(client, path, &group).await;
-        // Five nodes have headroom for 60 of them.
-        let pod = PodSketch::requesting("400m", "16Mi")
-            .annotated("evenkeel.dev/network-io", "4MB/s")
-            .with(json!({"spec": {"schedulingGroup": {"podGroupName": "gang"}}}));
-        objects::create_pods(client, "gang", PODS, &pod).await;
+        let pod =
+            PodSketch::requesting("400m", "16Mi").annotated("evenkeel.dev/network-io", "4MB/s");
+        for number in 0..PODS {
+            // The generated types do not know the field yet.
+            let mut pod = json!(pod.to_pod(&format!("pod-{number}")));
+            pod["spec"]["schedulingGroup"] = json!({"podGroupName": "gang"});
+            let made = create(client, "/api/v1/namespaces/gang/pods", &pod).await;
+            assert_eq!(made["spec"]["schedulingGroup"]["podGroupName"], "gang");
+        }
 
-        eventually("the open nodes are tried", async || {
-            let calls = evenkeel.metric("evenkeel_extender_calls_total", &[("verb", "filter")]);
-            let calls = calls.await;
-            holds(calls > 60.0, || format!("{calls} calls"))
+        let filters = [("verb", "filter")];
+        let calls = async || {
+            evenkeel
+                .metric("evenkeel_extender_calls_total", &filters)
+                .await
+        };
+        eventually("the gang is tried several times", async || {
+            let calls = calls().await;
+            holds(calls > 4.0 * ROOM, || format!("{calls} calls"))
         })
         .await;
-        eventually("no Pod of the abandoned trial counts", async || {
+        // A phantom of an earlier trial would take room from this one.
+        eventually("a trial finds all of the room again", async || {
             let counted = evenkeel.metric("evenkeel_pods_in_flight", &[]).await;
-            holds(counted == 0.0, || format!("{counted} Pods count"))
+            holds(counted == ROOM, || format!("{counted} Pods count"))
         })
         .await;
         let bound = objects::pods(client, "gang").await;
@@ -62,15 +91,11 @@ fn an_abandoned_gang_leaves_no_phantom_and_is_placed_when_there_is_room() {
 
         cordon(client, closed, false).await;
         let by_node = objects::await_running(client, "gang").await;
-        let filters = evenkeel.metric("evenkeel_extender_calls_total", &[("verb", "filter")]);
-        report(&format!("{by_node:?} after {} filter calls", filters.await));
+        report(&format!("{by_node:?} after {} filter calls", calls().await));
         assert_eq!(by_node.values().sum::<usize>(), PODS);
-        // The even share is ten Pods; a phantom of a node would leave it fewer.
-        assert!(
-            by_node.len() == world.node_names.len()
-                && by_node.values().all(|pods| (8..=12).contains(pods)),
-            "{by_node:?}"
-        );
+        // The even share is ten Pods, and a node has headroom for one more.
+        let is_even = by_node.values().all(|pods| (9..=11).contains(pods));
+        assert!(is_even, "{by_node:?}");
         evenkeel.assert_within_rights();
     });
 }
@@ -84,6 +109,6 @@ async fn cordon(client: &Client, nodes: &[String], closed: bool) {
     }
 }
 
-crate::support::trial::suite!(super::world::NEEDS => [
-    an_abandoned_gang_leaves_no_phantom_and_is_placed_when_there_is_room,
+crate::support::trial::suite!(NEEDS => [
+    trials_of_a_gang_leave_no_phantom_and_it_is_placed_when_there_is_room,
 ]);

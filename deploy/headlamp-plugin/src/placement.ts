@@ -6,10 +6,10 @@ const SCORE_LABEL_PREFIX = 'score.evenkeel.dev/';
 
 const LEVELS = [
   'no headroom',
-  'no headroom',
-  'headroom and a low score, or no headroom and the best score, or headroom lost a moment ago',
-  'headroom, and a lower score',
-  'headroom, and the best score',
+  'headroom for one Pod, or a low score',
+  'headroom for two Pods, or a score below the middle',
+  'headroom for three Pods, or a score above the middle',
+  'headroom for four Pods, and a score among the best',
 ];
 
 const SOURCES: Record<string, string> = {

@@ -118,7 +118,7 @@ test('a node shows its taint, its levels and when headroom returned', () => {
   assert.equal(shown.Overloaded, 'networkIo (NoSchedule)');
   assert.match(shown['Headroom returned'], /^2026-03-01T10:00:00Z/);
   assert.equal(shown['Declared network capacity'], '10Gbps');
-  assert.match(shown['Level for io-d2'], /^2: headroom and a low score/);
+  assert.match(shown['Level for io-d2'], /^2: headroom for two Pods/);
   assert.match(shown['Level for io-d3'], /no level/);
   assert.equal(view.rows.length, 5);
   const damaged = placement.nodeView(object({ 'evenkeel.dev/headroom-returned': 'soon' }));

@@ -80,6 +80,16 @@ pub(crate) fn check() -> Result<(), String> {
     Assets::find().map(drop)
 }
 
+/// As kube-apiserver tells it, such as `Kubernetes v1.36.2`. The error says why it does not.
+pub(crate) fn version() -> Result<String, String> {
+    let program = Assets::find()?.program("kube-apiserver");
+    let output = std::process::Command::new(program)
+        .arg("--version")
+        .output();
+    let output = output.map_err(|error| format!("kube-apiserver: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 /// On a control plane of its own, which ends with the test.
 pub(crate) fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
     with_gated_control_plane(Gates::default(), test);

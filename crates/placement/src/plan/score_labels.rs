@@ -103,6 +103,10 @@ pub struct ScoreLabelChange {
     replaced: ChangeSize,
 }
 
+/// What a change to or from the level of nodes without headroom counts more: it is more urgent than
+/// any change between the others.
+const HEADROOM_CHANGE: u8 = 4;
+
 /// The largest change of a level, and the sum of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct ChangeSize(u8, u32);
@@ -128,8 +132,10 @@ impl ScoreLabelChange {
         let change = if let (Some(before), None) = (before, after) {
             before.get()
         } else {
-            let [before, after] = [before, after].map(|level| level.unwrap_or(best).get());
-            before.abs_diff(after)
+            let [before, after] = [before, after].map(|level| level.unwrap_or(best));
+            let changes_headroom = (before == ScoreLevel::WORST) != (after == ScoreLevel::WORST);
+            let more = if changes_headroom { HEADROOM_CHANGE } else { 0 };
+            before.get().abs_diff(after.get()) + more
         };
         size.0 = size.0.max(change);
         size.1 += u32::from(change);

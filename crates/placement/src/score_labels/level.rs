@@ -1,7 +1,7 @@
 //! The level of a node for a shape, 0 to 4, by the extender's own score and headroom rule. A node
-//! without headroom has 0. The others have 1 to 4 by their rank, a quarter of them each, and never
-//! more than the number of Pods of the shape that they have headroom for: kube-scheduler places many
-//! Pods before the next levels.
+//! without headroom has 0. The others have 1 to 4 by rank and distance from the best, and never more
+//! than the number of Pods of the shape that they have headroom for: kube-scheduler places many Pods
+//! before the next levels.
 
 use std::sync::Arc;
 
@@ -22,6 +22,10 @@ const HYSTERESIS: f64 = 1.0;
 
 /// Scores that differ by less are equal.
 const EQUAL: f64 = 1e-9;
+
+/// The exact value of the best node by rank, before it is cut to 4: each level has an equal share of
+/// the ranks.
+const BEST_VALUE: f64 = 4.5;
 
 /// The value of a score label, 0 to 4; 4 is best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,8 +80,8 @@ impl ScoreLevel {
 pub struct ExactLevel {
     /// From 0 to 4, not rounded; 4 is best.
     pub value: f64,
-    /// By fresh measurements of all resources that other nodes have. Otherwise partly by what the Pods of the node demand, which may be far less
-    /// than they use.
+    /// True if by fresh measurements of all resources that other nodes have. Otherwise the value is
+    /// only the number of Pods for which the node has headroom.
     pub is_measured: bool,
 }
 
@@ -93,8 +97,6 @@ struct ScorePool<'a> {
     nodes: Vec<&'a NodeState>,
     /// The loads of the measured nodes, compared among themselves.
     measured: Vec<NodeLoad>,
-    /// The loads of all nodes, if some are not measured.
-    all: Option<Vec<NodeLoad>>,
 }
 
 impl<'a> ScorePools<'a> {
@@ -136,13 +138,8 @@ impl<'a> ScorePool<'a> {
             .into_iter()
             .partition(|node| node.has_fresh_measurement() && !node.has_lost_measurement(compared));
         let measured = scored_loads(&nodes);
-        let all_are_measured = unmeasured.is_empty();
         nodes.extend(unmeasured);
-        Self {
-            all: (!all_are_measured).then(|| scored_loads(&nodes)),
-            nodes,
-            measured,
-        }
+        Self { nodes, measured }
     }
 
     fn exact_levels(
@@ -154,14 +151,10 @@ impl<'a> ScorePool<'a> {
         let measured = self.measured.len();
         let room = |node: &&NodeState| ScoreLevel::most_for(demand, &node.load, policy);
         let most: Vec<ScoreLevel> = self.nodes.iter().map(room).collect();
-        let values = |loads: &[NodeLoad]| {
-            let scores = balance::scored(loads, demand, weights, policy.scoring);
-            by_rank(&scores, &most)
-        };
-        let mut exact = values(&self.measured);
-        if let Some(all) = &self.all {
-            exact.extend(values(all).into_iter().skip(measured));
-        }
+        let scores = balance::scored(&self.measured, demand, weights, policy.scoring);
+        let mut exact = exact_values(&scores, &most);
+        let unmeasured = most.iter().skip(measured);
+        exact.extend(unmeasured.map(|most| f64::from(most.0)));
         let nodes = self.nodes.iter().zip(exact).enumerate();
         let level = |(at, (node, value)): (usize, (&&NodeState, f64))| {
             let is_measured = at < measured;
@@ -171,27 +164,36 @@ impl<'a> ScorePool<'a> {
     }
 }
 
-/// The exact levels by the rank of the score among the nodes with headroom. Scores that differ
-/// insignificantly from the best one are the best. `most` may be longer than the scores.
-fn by_rank(scores: &BalanceScores, most: &[ScoreLevel]) -> Vec<f64> {
+/// The exact levels of nodes with these scores and highest levels. Among the nodes with headroom, the
+/// best quarter has 4, and the others the better of two: their rank, and one level less for each
+/// significant difference from the worst node of the best quarter. So almost equal nodes have almost
+/// the same level, although their ranks change with each measurement.
+fn exact_values(scores: &BalanceScores, most: &[ScoreLevel]) -> Vec<f64> {
     let nodes = || scores.exact.iter().zip(most);
     let with_headroom = nodes().filter(|(_, most)| **most > ScoreLevel::WORST);
     let mut ranked: Vec<f64> = with_headroom.map(|(score, _)| *score).collect();
     ranked.sort_by(f64::total_cmp);
-    let best = ranked.last().copied().unwrap_or(BEST) - scores.significant;
-    let others = count_as_f64(ranked.len().saturating_sub(1));
+    let others = ranked.len().saturating_sub(1);
+    let good = ranked.get((3 * others).div_ceil(4)).copied();
+    let good = good.unwrap_or(BEST);
     let value = |(score, most): (&f64, &ScoreLevel)| {
         if *most == ScoreLevel::WORST {
             return 0.0;
         }
-        let not_better = ranked.partition_point(|other| *other <= score + EQUAL);
-        let is_best = *score >= best - EQUAL || not_better == ranked.len();
-        let share = if is_best {
-            1.0
-        } else {
-            count_as_f64(not_better.saturating_sub(1)) / others
+        let below = ranked.partition_point(|other| *other < score - EQUAL);
+        let up_to = ranked.partition_point(|other| *other <= score + EQUAL);
+        let middle = count_as_f64(below + up_to.saturating_sub(1)) / 2.0;
+        let by_rank = 0.5 + 4.0 * middle / count_as_f64(others.max(1));
+        let by_distance = match good - score {
+            short if short <= EQUAL => BEST_VALUE,
+            short if scores.significant > 0.0 => BEST_VALUE - short / scores.significant,
+            _ => by_rank,
         };
-        (0.5 + 4.0 * share).max(1.0).min(f64::from(most.0))
+        let most = f64::from(most.0);
+        by_rank
+            .max(by_distance)
+            .clamp(1.0, f64::from(ScoreLevel::BEST.0))
+            .min(most)
     };
     nodes().map(value).collect()
 }
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nodes_with_headroom_are_ranked_in_quarters() {
+    fn levels_follow_the_rank_and_the_distance_from_the_best_quarter() {
         let most = |levels: &[u8]| {
             levels
                 .iter()
@@ -306,10 +308,34 @@ mod tests {
                 &[1.0, 2.0, 3.0, 4.0, 9.0][..],
                 0.0,
                 &[4; 5][..],
-                &[1.0, 1.5, 2.5, 3.5, 4.0][..],
+                &[1.0, 1.5, 2.5, 4.0, 4.0][..],
             ),
-            (&[9.0, 9.5, 10.0], 0.6, &[4; 3], &[1.0, 4.0, 4.0]),
-            (&[9.0, 9.5, 10.0], 0.6, &[4, 2, 0], &[4.0, 2.0, 0.0]),
+            // Equal nodes below the best quarter share the middle of their ranks.
+            (
+                &[1.0, 3.0, 3.0, 3.0, 9.0, 9.0],
+                0.0,
+                &[4; 6],
+                &[1.0, 2.1, 2.1, 2.1, 4.0, 4.0],
+            ),
+            // A level less for each significant difference.
+            (
+                &[9.0, 9.4, 10.0],
+                0.6,
+                &[4; 3],
+                &[4.5 - 1.0 / 0.6, 3.5, 4.0],
+            ),
+            (
+                &[9.0, 9.4, 10.0],
+                0.6,
+                &[4, 2, 0],
+                &[4.5 - 0.4 / 0.6, 2.0, 0.0],
+            ),
+            (
+                &[9.99, 9.98, 10.0, 9.97, 0.0],
+                0.6,
+                &[4; 5],
+                &[4.0, 4.0, 4.0, 4.0, 1.0],
+            ),
             (&[3.0], 0.0, &[4], &[4.0]),
             (&[3.0, 3.0], 0.0, &[0, 0], &[0.0, 0.0]),
             (&[], 0.0, &[], &[]),
@@ -318,7 +344,12 @@ mod tests {
                 exact: exact.to_vec(),
                 significant,
             };
-            assert_eq!(by_rank(&scores, &most(levels)), expected, "{exact:?}");
+            let found = exact_values(&scores, &most(levels));
+            let is_same = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9;
+            assert!(
+                found.len() == expected.len() && found.iter().zip(expected).all(is_same),
+                "{exact:?}: {found:?}"
+            );
         }
     }
 

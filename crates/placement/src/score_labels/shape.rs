@@ -78,6 +78,25 @@ impl Shape {
         Resources::from_fn(|resource| bound(resource, self.classes[resource]))
     }
 
+    /// `demand` within the bounds of this shape's classes. A resource with an unknown demand has the
+    /// largest one.
+    pub fn demand_within(
+        &self,
+        demand: &Resources<Amount>,
+        known: &Resources<bool>,
+    ) -> Resources<Amount> {
+        Resources::from_fn(|resource| {
+            let class = self.classes[resource];
+            let most = bound(resource, class);
+            if known[resource] {
+                let least = bound(resource, class.saturating_sub(1));
+                demand[resource].clamp(least, most)
+            } else {
+                most
+            }
+        })
+    }
+
     /// The key of the node label with this shape's scores.
     pub fn label(&self) -> String {
         format!("{SCORE_LABEL_PREFIX}{self}")

@@ -1,5 +1,7 @@
 //! The bound Pods of a shape. The levels are computed for what these Pods demand on average: the
-//! bound of a class may be four times as much, and small nodes would then seem to have no room.
+//! bound of a class may be four times as much, and small nodes would then seem to have no room. Each
+//! Pod counts within the bounds of its classes, so the Pods of one tenant can change the mean only
+//! between these.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +32,8 @@ impl ShapePods {
             Resources::from_fn(|resource| self.demand[resource].saturating_sub(demand[resource]));
     }
 
-    fn merge(&mut self, other: &Self) {
+    /// Counts these Pods too.
+    pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.demand = Resources::from_fn(|resource| {
             self.demand[resource].saturating_add(other.demand[resource])

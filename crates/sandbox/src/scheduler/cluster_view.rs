@@ -90,8 +90,8 @@ fn spread_controller(pod: &Pod) -> Option<Arc<str>> {
     let mut owners = pod.owner_references().iter();
     let owner = owners.find(|owner| owner.controller == Some(true))?;
     let is_spread = matches!(
-        owner.kind.as_str(),
-        "ReplicaSet" | "StatefulSet" | "ReplicationController"
+        (owner.api_version.as_str(), owner.kind.as_str()),
+        ("apps/v1", "ReplicaSet" | "StatefulSet") | ("v1", "ReplicationController")
     );
     is_spread.then(|| owner.uid.as_str().into())
 }

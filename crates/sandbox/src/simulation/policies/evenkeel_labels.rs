@@ -13,6 +13,7 @@ use evenkeel_placement::score_labels::kept_shapes::assigned;
 use evenkeel_placement::score_labels::{
     KeptShapes, ScorePools, ScoreTerm, Shape, ShapePods, node_affinity_sum, score_terms,
 };
+use evenkeel_units::Resources;
 use jiff::{SignedDuration, Timestamp};
 
 use super::evenkeel::Evenkeel;
@@ -118,7 +119,8 @@ impl EvenkeelLabels {
         for pod in self.pods.values() {
             if let Some(shape) = &pod.shape {
                 let demand = self.service.counted(pod.workload);
-                pods.entry(shape.clone()).or_default().add(demand);
+                let demand = shape.demand_within(demand, &Resources::from_fn(|_| true));
+                pods.entry(shape.clone()).or_default().add(&demand);
             }
         }
         pods

@@ -59,11 +59,12 @@ impl PlacementState {
         // The profile may be one of an earlier configuration, or invented by the Pod's author.
         let carried = carried_shape(&pod.spec.preferred_node_terms)
             .filter(|carried| policy.profiles.get(carried.profile()).is_some());
+        let known = wanted.known;
         let shape = steady_shape(wanted, carried.as_ref(), pod.declared_profile());
         let counted = CountedShape {
+            demand: shape.demand_within(&demand.assumed, &known),
             shape,
             carried,
-            demand: demand.assumed,
         };
         self.scores.apply_pod(pod, counted);
     }
@@ -123,9 +124,11 @@ impl ClusterState {
     /// The mean demand of a shape's Pods, for which the leader computes levels.
     pub(crate) fn mean_demand(&self, shape: &Shape) -> Option<Resources<Amount>> {
         let inner = self.lock();
-        over_namespaces(inner.shaped_pods())
-            .get(shape)?
-            .mean_demand()
+        let mut all = ShapePods::default();
+        for pods in inner.shaped_pods().filter_map(|pods| pods.get(shape)) {
+            all.merge(pods);
+        }
+        all.mean_demand()
     }
 
     /// A node with its score labels.

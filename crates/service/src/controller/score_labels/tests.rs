@@ -158,13 +158,13 @@ fn labels_follow_the_shapes_of_pods_and_the_load_of_nodes() {
     );
     assert_eq!(planned.plan(after(2)), [], "they are asked for");
     planned.make(&patches);
-    assert_eq!(planned.labels(), ["4", "3", "2"]);
+    assert_eq!(planned.labels(), ["4", "3", "1"]);
     assert_eq!(planned.plan(after(20)), []);
     // The node in the middle has too little headroom for the shape now.
     planned.measure(760, after(21));
     let patches = planned.plan(after(21));
     planned.make(&patches);
-    assert_eq!(planned.labels(), ["4", "1", "0"]);
+    assert_eq!(planned.labels(), ["4", "0", "0"]);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn labels_stay_without_fresh_measurements_and_go_where_score_labels_are_off() {
     planned.pod("p", ELSEWHERE);
     let patches = planned.plan(NOW);
     planned.make(&patches);
-    assert_eq!(planned.labels(), ["4", "2"]);
+    assert_eq!(planned.labels(), ["4", "1"]);
     planned.rounds.cluster.advance(after(600));
     assert_eq!(
         planned.plan(after(600)),
