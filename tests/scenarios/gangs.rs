@@ -1,5 +1,5 @@
-//! A gang of 100 Pods, which kube-scheduler places together or not at all. It asks about each Pod in a
-//! trial, and reports no abandoned trial.
+//! A gang of 100 Pods, which kube-scheduler places together or not at all. In each trial it calls the
+//! extender for every Pod. It does not report a trial that it gives up.
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Patch, PatchParams};

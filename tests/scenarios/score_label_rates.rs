@@ -21,8 +21,9 @@ use super::throughput::{median, rounds, seconds_of_binding};
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 
 const APP: &str = "burst";
-/// The use of every second node's network, in percent, and what a Pod adds.
+/// The use of every second node's network, in percent.
 const HOT: f64 = 79.0;
+/// The network that a Pod demands: 4 % of a node's.
 const OF_A_POD: &str = "4MB/s";
 
 /// The nodes, and the Pods of a burst on them. A node of the other half has room for 14, and gets at most 8: of more
@@ -84,7 +85,7 @@ struct Burst {
     on_hot: f64,
 }
 
-fn score_labels_keep_pods_off_nodes_without_headroom_at_the_rate_of_kube_scheduler() {
+fn score_labels_keep_pods_off_nodes_without_headroom() {
     let sizes = if rounds() > 1 { SIZES.len() } else { 1 };
     for (nodes, pods) in SIZES.into_iter().take(sizes) {
         with_control_plane(async |plane| {
@@ -264,5 +265,5 @@ async fn await_forgotten(evenkeel: &Evenkeel) {
 }
 
 crate::support::trial::suite!(super::world::NEEDS => [
-    score_labels_keep_pods_off_nodes_without_headroom_at_the_rate_of_kube_scheduler,
+    score_labels_keep_pods_off_nodes_without_headroom,
 ]);

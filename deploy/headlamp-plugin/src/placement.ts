@@ -6,10 +6,10 @@ const SCORE_LABEL_PREFIX = 'score.evenkeel.dev/';
 
 const LEVELS = [
   'no headroom',
-  'headroom for one Pod, or a low score',
-  'headroom for two Pods, or a score below the middle',
-  'headroom for three Pods, or a score above the middle',
-  'headroom for four Pods, and a score among the best',
+  'headroom for one Pod, or a score more than 15 points worse than the best quarter',
+  'headroom for two Pods, or a score in the third quarter or up to 15 points worse than the best',
+  'headroom for three Pods, or a score in the second quarter or up to 10 points worse than the best',
+  'headroom for four Pods, and a score in the best quarter or almost as good',
 ];
 
 const SOURCES: Record<string, string> = {

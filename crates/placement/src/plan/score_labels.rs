@@ -1,6 +1,6 @@
-//! The changes of score labels: one patch a node, the largest change first. The labels that a node
-//! has are the memory of the last level, so another leader goes on from them. A node that is no
-//! longer measured keeps its labels: without them it would count as the best.
+//! The changes of score labels: one patch a node, changes of headroom first, then the largest. The
+//! labels that a node has are the memory of the last level, so another leader goes on from them. A
+//! node that is no longer measured keeps its labels: without them it would count as the best.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -103,8 +103,7 @@ pub struct ScoreLabelChange {
     replaced: ChangeSize,
 }
 
-/// What a change to or from the level of nodes without headroom counts more: it is more urgent than
-/// any change between the others.
+/// Added to the size of a change to or from level 0, so that it precedes every other change.
 const HEADROOM_CHANGE: u8 = 4;
 
 /// The largest change of a level, and the sum of all.

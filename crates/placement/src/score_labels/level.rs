@@ -80,8 +80,8 @@ impl ScoreLevel {
 pub struct ExactLevel {
     /// From 0 to 4, not rounded; 4 is best.
     pub value: f64,
-    /// True if by fresh measurements of all resources that other nodes have. Otherwise the value is
-    /// only the number of Pods for which the node has headroom.
+    /// True if all resources that other nodes have were measured recently. Otherwise the value is only
+    /// the number of Pods for which the node has headroom.
     pub is_measured: bool,
 }
 

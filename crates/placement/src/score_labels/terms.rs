@@ -12,8 +12,8 @@ use super::shape::Shape;
 const WEIGHT: i32 = 25;
 
 /// The terms in the order in which they are given up, the last one first, by the highest level that
-/// each excludes. Level 0 is that of nodes without headroom, and 1 and 2 are the worse half of the
-/// others.
+/// each excludes. Level 0 is that of nodes without headroom, and 1 and 2 those with little
+/// headroom or a low score.
 const BY_IMPORTANCE: [u8; 4] = [0, 2, 3, 1];
 
 /// A preference for nodes above a level.

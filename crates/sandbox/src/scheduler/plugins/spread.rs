@@ -11,7 +11,7 @@ const WEIGHT: i64 = 2;
 /// `maxSkew - 1`, which each count of Pods gets on top.
 const TOLERATED_SKEW: f64 = 2.0;
 
-/// The plugin's part of the sums: the fewer Pods of the controller on a node, the more.
+/// The weighted points of each node, 0 to 200. A node with fewer Pods of the controller gets more.
 pub(super) fn points(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
     let Some(controller) = &pod.spread_with else {
         return vec![0; nodes.len()];

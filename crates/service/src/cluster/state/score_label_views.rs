@@ -28,7 +28,7 @@ pub(crate) struct LabelPlanView {
     pub(crate) labelled: Arc<BTreeSet<Shape>>,
     /// Bound Pods of namespaces that take part, by shape, each namespace with its share.
     pub(crate) pods: BTreeMap<Shape, usize>,
-    /// All of these Pods.
+    /// The bound Pods of each shape without that limit. Levels are computed for their mean demand.
     pub(crate) demands: BTreeMap<Shape, ShapePods>,
     /// The shapes of Pods that were bound since the last view.
     pub(crate) bound: BTreeSet<Shape>,
