@@ -288,10 +288,11 @@ mod tests {
         let nodes = [("a", facts(), Some(700))];
         let shape = Shape::named("compute-c2").unwrap();
         let demand = Resources::new([20, 0, 0, 0, 0].map(Amount::new));
-        for (demand, expected) in [(None, 1.0), (Some(demand), 4.0)] {
+        for (demand, expected) in [(None, 1), (Some(demand), 4)] {
             let table = table(&nodes);
             let exact = ScorePools::of(table.nodes()).exact_levels(&shape, demand, &shipped());
-            assert_eq!(exact[0].1.value, expected);
+            let level = ScoreLevel::next(None, exact[0].1.value);
+            assert_eq!(level.get(), expected);
         }
     }
 
