@@ -14,6 +14,8 @@ pub struct BoundPod<'a> {
     pub node: Option<&'a str>,
     /// R: its demand.
     pub demand: Resources<Amount>,
+    /// What it may use beyond R while it warms up, until measurements hold all of the Pod.
+    pub start_up: Resources<Amount>,
     /// When it was bound; where that is not told, the time counts at which it was first seen bound.
     pub bound: Option<Timestamp>,
     /// The start of the first of its containers, init containers included, from which on samples
@@ -43,6 +45,7 @@ impl<'a> BoundPod<'a> {
             name,
             node,
             demand,
+            start_up: Resources::new([Amount::ZERO; 5]),
             bound: None,
             first_started: None,
             started: None,

@@ -40,6 +40,9 @@ pub struct Pod {
     pub labels: AllLabels,
     pub spec: PodSpec,
     pub status: PodStatus,
+    /// The use by earlier Pods of its workload in their first minutes; zero where it is unknown. No
+    /// part of the object.
+    pub start_up: Resources<Amount>,
 }
 
 #[derive(Default, Deserialize)]
@@ -66,6 +69,7 @@ impl From<WrittenPod> for Pod {
             labels,
             spec,
             status,
+            start_up: Resources::default(),
         }
     }
 }
@@ -312,6 +316,7 @@ impl Pod {
             name,
             node: bound_to.or(self.nominated_to()),
             demand,
+            start_up: Resources::default(),
             bound: self.bound_at(),
             first_started: any.filter_map(ContainerStatus::first_started_at).min(),
             started: self.all_started(ContainerStatus::first_started_at),

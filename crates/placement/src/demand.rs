@@ -56,6 +56,9 @@ pub struct Demand {
     /// kube-scheduler's assumption.
     unclaimed: Resources<Amount>,
     pub sources: Resources<DemandSource>,
+    /// The use by earlier Pods of the workload in their first minutes, where it is more than R;
+    /// otherwise zero.
+    pub start_up: Resources<Amount>,
     pub invalid: Vec<InvalidAnnotation>,
 }
 
@@ -152,6 +155,24 @@ impl Demand {
         largest: &Resources<Option<Amount>>,
     ) -> Resources<Amount> {
         CompactDemand::of(self, claims).counted(true, largest)
+    }
+
+    /// R while the Pod is new. A score uses R itself: the Pod stays longer than it warms up.
+    pub fn at_start(&self) -> Resources<Amount> {
+        Resources::from_fn(|resource| self.amounts[resource].max(self.start_up[resource]))
+    }
+
+    /// What the Pod may use beyond `counted` while it is new, up to the capacity of the largest node.
+    pub fn beyond(
+        &self,
+        counted: &Resources<Amount>,
+        largest: &Resources<Option<Amount>>,
+    ) -> Resources<Amount> {
+        Resources::from_fn(|resource| {
+            let start_up = self.start_up[resource];
+            let start_up = largest[resource].map_or(start_up, |most| start_up.min(most));
+            start_up.saturating_sub(counted[resource])
+        })
     }
 
     /// The claims that are above the capacity of the largest node.
@@ -271,6 +292,11 @@ fn demand_beside(pod: &Pod, caps_as_demand: bool, used: &Resources<Option<Amount
         assumed,
         unclaimed: unrequested,
         sources: parts.map(|(_, source)| source),
+        start_up: Resources::from_fn(|resource| {
+            let is_more = pod.start_up[resource] > amounts[resource];
+            let start_up = is_more.then_some(pod.start_up[resource]);
+            start_up.unwrap_or_default()
+        }),
         invalid,
     }
 }
@@ -350,6 +376,23 @@ mod tests {
             .insert(source.to_owned(), "declared".to_owned());
         let with = with_history(&declared, false, |_| used).unwrap();
         assert_eq!(with.annotated_profile(), Some("normal"));
+    }
+
+    #[test]
+    fn use_in_first_minutes_stands_beside_the_demand_where_it_is_more() {
+        let spec =
+            json!({"containers": [{"resources": {"requests": {"cpu": "250m", "memory": "9"}}}]});
+        let mut pod = pod(&json!({}), &spec);
+        pod.start_up = amounts([400, 5, 7, 0, 0]);
+        let found = demand(&pod, false);
+        assert_eq!(found.amounts, amounts([250, 9, 0, 0, 0]));
+        assert_eq!(found.start_up, amounts([400, 0, 7, 0, 0]));
+        assert_eq!(found.at_start(), amounts([400, 9, 7, 0, 0]));
+        let counted = found.counted(&found.claims(), &Resources::default());
+        assert_eq!(counted[Resource::Cpu], Amount::new(250));
+        let largest = [Some(300), None, None, None, None];
+        let largest = Resources::new(largest).map(|most| most.map(Amount::new));
+        assert_eq!(found.beyond(&counted, &largest), amounts([50, 0, 7, 0, 0]));
     }
 
     #[test]

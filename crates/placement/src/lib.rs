@@ -30,6 +30,7 @@ pub mod scheduler_lease;
 pub mod score_labels;
 pub mod score_term_rules;
 pub mod snapshot;
+pub mod start_up;
 pub mod usage_history;
 
 pub use candidate_loads::SELDOM_DEMANDED;

@@ -134,6 +134,7 @@ impl NodeTable {
             name: facts.name.clone(),
             node: Arc::clone(&node),
             demand: facts.demand,
+            start_up: some_start_up(facts),
             counted: None,
             stage: Stage::of(facts, before.as_deref(), now, unstarted),
             first_started: known_start(before.as_deref()).or(facts.first_started),
@@ -299,6 +300,12 @@ impl NodeTable {
             self.nodes.remove(name);
         }
     }
+}
+
+/// Most Pods have none, or had it long ago.
+fn some_start_up(facts: &BoundPod<'_>) -> Option<Box<Resources<Amount>>> {
+    let counts = facts.start_up != Resources::default();
+    counts.then(|| Box::new(facts.start_up))
 }
 
 fn known_start(before: Option<&PodEntry>) -> Option<Timestamp> {

@@ -7,11 +7,11 @@ pub mod kept_shapes;
 pub mod level;
 pub mod pod_shape;
 pub mod shape;
-pub mod shape_pods;
+pub mod shape_totals;
 pub mod terms;
 
 pub use kept_shapes::{KeptShapes, shared_counts};
 pub use level::{ExactLevel, ScoreLevel, ScorePools};
 pub use shape::Shape;
-pub use shape_pods::ShapePods;
+pub use shape_totals::ShapeTotals;
 pub use terms::{ScoreTerm, node_affinity_sum, score_terms};

@@ -13,7 +13,7 @@ mod lock;
 pub mod metrics;
 pub mod owners;
 pub mod paged_list;
-mod pod_view;
+mod pod_store;
 mod profiles;
 pub mod read_outcome;
 mod readiness_gate;

@@ -42,14 +42,36 @@ pub fn print_headroom(explanation: &Explanation, to: &mut dyn Write) -> io::Resu
 }
 
 pub fn asks(explanation: &Explanation) -> String {
+    let [mut text, at_start] = [requests(explanation), at_start(explanation)];
+    if !at_start.is_empty() {
+        text += " In their first minutes, Pods of its workload used ";
+        text += &format!("{at_start}.");
+    }
+    text
+}
+
+/// The use by other Pods of the workload in their first minutes; empty where that is no more than
+/// the demand.
+fn at_start(explanation: &Explanation) -> String {
+    let demands = explanation.demand.0.iter();
+    let more = demands.filter(|(_, asked)| asked.start_up > 0);
+    let amounts = more.map(|(resource, asked)| amount_of(resource, asked.start_up));
+    amounts.collect::<Vec<_>>().join(", ")
+}
+
+fn amount_of(resource: Resource, amount: u64) -> String {
+    let amount = resource.with_unit(Amount::new(amount));
+    match resource {
+        Resource::Cpu => amount,
+        _ => format!("{amount} of {}", resource.noun()),
+    }
+}
+
+fn requests(explanation: &Explanation) -> String {
     let mut stated = Vec::new();
     let mut unsaid = Vec::new();
     for (resource, asked) in explanation.demand.0.iter() {
-        let amount = resource.with_unit(Amount::new(asked.amount));
-        let amount = match resource {
-            Resource::Cpu => amount,
-            _ => format!("{amount} of {}", resource.noun()),
-        };
+        let amount = amount_of(resource, asked.amount);
         match &*asked.source {
             "unknown" => unsaid.push(resource.noun()),
             "history" => stated.push(format!("{amount} (from what its workload used)")),

@@ -9,14 +9,14 @@ use evenkeel_units::fnv::fnv1a;
 use evenkeel_units::{Amount, ResourceSet, Resources};
 
 use super::candidate_nodes::CandidateNodes;
-use super::filter_cache::{FilterCache, UnboundPodScope, VerdictCache};
+use super::filter_cache::{FilterCache, FilterQuestion, UnboundPodScope, VerdictCache};
 use super::placement_rules::{
     Exemption, PlacementContext, PlacementRules, blind, headroom_exemption, labels_exemption,
 };
 use super::wire::ExtenderRequest;
 use crate::balance::BalanceScores;
 use crate::candidate_loads::scored_loads;
-use crate::node_table::{NearTies, NodeState, median};
+use crate::node_table::{NearTies, NodeSet, NodeState, median};
 use crate::profile::ProfileChoice;
 use crate::ranking::Ranking;
 use crate::snapshot::Snapshot;
@@ -45,7 +45,11 @@ pub struct FilterResult {
     /// True if a node is refused, or passes, only by a guess of another Pod's node: a notice may
     /// change the answer.
     pub doubted: bool,
-    /// The demand R; `None` where it was not needed.
+    /// True where a node passes with room for what this and other new Pods may use while they warm
+    /// up, so that nodes without that room are refused.
+    pub at_start: bool,
+    /// The demand R that was judged, with that of the first minutes where `at_start`; `None` where it
+    /// was not needed.
     pub demand: Option<Resources<Amount>>,
     /// Where the nodes stand; `None` where nothing was judged.
     pub asked: Option<CandidateNodes>,
@@ -78,6 +82,7 @@ impl FilterResult {
             relaxed: false,
             nominated: false,
             doubted: false,
+            at_start: false,
             demand: None,
             asked: None,
         }
@@ -103,18 +108,40 @@ pub fn filter(
         };
     }
     let asked = CandidateNodes::of(&request.names, &call.snapshot.nodes);
+    let mut question = FilterQuestion {
+        demand: judgement.demand.at_start(),
+        headroom: judgement.headroom,
+        scope: UnboundPodScope::MostLikely,
+        at_start: true,
+    };
+    let lasting = FilterQuestion {
+        demand,
+        at_start: false,
+        ..question
+    };
+    let set = &call.snapshot.nodes;
+    if question.demand == demand && !set.is_warming_up() {
+        question = lasting;
+    }
+    let mut found = refusals(&asked, set, question, cache);
+    // Without room for first minutes, a Pod that needs less later does not wait.
+    if question.at_start && !found.has_room() {
+        question = lasting;
+        found = refusals(&asked, set, question, cache);
+    }
     let Refusals {
         refused,
         verdicts,
         doubted,
-    } = refusals(&asked, call.snapshot, &judgement, cache);
+    } = found;
     let mut filtered = FilterResult {
         refused,
         exemption: None,
         relaxed: false,
         nominated: false,
         doubted,
-        demand: Some(demand),
+        at_start: question.at_start,
+        demand: Some(question.demand),
         asked: Some(asked),
     };
     keep_nomination(&mut filtered, request);
@@ -136,17 +163,22 @@ struct Refusals {
     doubted: bool,
 }
 
+impl Refusals {
+    fn has_room(&self) -> bool {
+        self.refused.contains(&ResourceSet::NONE)
+    }
+}
+
 /// Judges each requested node. A Pod may be on another node than the one it is counted on. While
 /// that is possible, both nodes keep room for it, unless no node then has room.
 fn refusals(
     asked: &CandidateNodes,
-    snapshot: &Snapshot,
-    judgement: &PlacementRules<'_>,
+    set: &NodeSet,
+    question: FilterQuestion,
     cache: &VerdictCache,
 ) -> Refusals {
-    let (set, demand) = (&snapshot.nodes, &judgement.demand.amounts);
-    let judge = |care, doubted| {
-        let verdicts = cache.get(set, demand, judgement.headroom, care);
+    let judge = |scope, doubted| {
+        let verdicts = cache.get(set, &FilterQuestion { scope, ..question });
         let refused = asked.iter().map(|at| verdicts.at(at));
         Refusals {
             refused: refused.collect(),
@@ -162,11 +194,12 @@ fn refusals(
         let at = at.filter(|_| !refused.is_empty());
         let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
         let node = at.filter(|_| possible != Resources::default());
+        let none = Resources::default();
         node.and_then(|at| set.at(at))
-            .is_some_and(|node| headroom::fits(demand, &node.load, judgement.headroom))
+            .is_some_and(|node| question.refusing(node, &none).is_empty())
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
-    if careful.refused.contains(&ResourceSet::NONE) {
+    if careful.has_room() {
         careful
     } else {
         judge(UnboundPodScope::MostLikely, careful.doubted)

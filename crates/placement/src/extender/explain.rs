@@ -59,6 +59,9 @@ pub struct DemandExplanation {
     /// R in the score, and as it counts for other Pods: without a request for cpu or memory,
     /// kube-scheduler's assumption.
     pub assumed: u64,
+    /// The use by earlier Pods of the workload in their first minutes, where it is more; otherwise 0.
+    #[serde(default)]
+    pub start_up: u64,
     /// `annotation`, `requests`, `history`, `caps` or `unknown`.
     pub source: Cow<'static, str>,
 }
@@ -119,6 +122,7 @@ pub fn explain_prioritize(
         relaxed: false,
         nominated: false,
         doubted: false,
+        at_start: false,
         demand: None,
         asked: None,
     };
@@ -149,6 +153,7 @@ fn explained(
     let pod = &request.pod;
     let judgement = PlacementRules::if_judged(pod, call);
     let exemption = placement_rules::exemption(pod, call);
+    let judged = filtered.demand.unwrap_or(judgement.demand.amounts);
     let ranked = Scores::of(&self::request(pod, scored.to_vec()), &judgement, call);
     let asked = request.names.iter().enumerate();
     let known = asked.filter_map(|(at, name)| {
@@ -162,6 +167,8 @@ fn explained(
                 node,
                 possible: call.snapshot.nodes.possible(position).unwrap_or_default(),
                 refused,
+                demand: &judged,
+                at_start: filtered.at_start,
                 without_headroom: filtered.relaxed || exemption.is_some_and(Exemption::is_scored),
                 score: ranked.at(&node.name),
             };
@@ -186,6 +193,7 @@ fn explained(
         demand: ResourceMap(Resources::from_fn(|resource| DemandExplanation {
             amount: demand.amounts[resource].get(),
             assumed: demand.assumed[resource].get(),
+            start_up: demand.start_up[resource].get(),
             source: demand.sources[resource].as_str().into(),
         })),
         profile: ranked.profile,

@@ -8,7 +8,7 @@ use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 use crate::headroom;
-use crate::node_table::NodeSet;
+use crate::node_table::{NodeSet, NodeState};
 
 /// Verdicts kept at a time; at 5,000 nodes each takes 5 KB.
 const CAPACITY: u64 = 512;
@@ -22,6 +22,29 @@ pub(crate) enum UnboundPodScope {
     AllThatIsPossible,
 }
 
+/// A question about all nodes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FilterQuestion {
+    pub(crate) demand: Resources<Amount>,
+    pub(crate) headroom: Ratio,
+    pub(crate) scope: UnboundPodScope,
+    /// What Pods may use beyond their demand while they warm up counts, too.
+    pub(crate) at_start: bool,
+}
+
+impl FilterQuestion {
+    /// The resources that refuse a node on which this much more may be.
+    pub(crate) fn refusing(&self, node: &NodeState, more: &Resources<Amount>) -> ResourceSet {
+        let demand = Resources::from_fn(|of| self.demand[of].saturating_add(more[of]));
+        let load = if self.at_start {
+            &node.load_at_start()
+        } else {
+            &node.load
+        };
+        headroom::refusing(&demand, load, self.headroom)
+    }
+}
+
 /// The resources that refuse at each node, by its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FilterCache {
@@ -31,25 +54,17 @@ pub(crate) struct FilterCache {
 
 impl FilterCache {
     /// Judges every node by `[CLBP] (4.1)`.
-    pub(crate) fn of(
-        nodes: &NodeSet,
-        demand: &Resources<Amount>,
-        headroom: Ratio,
-        care: UnboundPodScope,
-    ) -> Self {
+    fn of(nodes: &NodeSet, question: &FilterQuestion) -> Self {
         let mut room_somewhere = false;
         let refused = nodes
             .iter()
             .enumerate()
             .map(|(position, node)| {
-                let possible = match care {
+                let possible = match question.scope {
                     UnboundPodScope::MostLikely => None,
                     UnboundPodScope::AllThatIsPossible => nodes.possible(position),
                 };
-                let asked = possible.map_or(*demand, |possible| {
-                    Resources::from_fn(|of| demand[of].saturating_add(possible[of]))
-                });
-                let refused = headroom::refusing(&asked, &node.load, headroom);
+                let refused = question.refusing(node, &possible.unwrap_or_default());
                 room_somewhere |= node.is_open() && refused.is_empty();
                 refused
             })
@@ -79,10 +94,29 @@ struct VerdictCacheKey {
     version: u64,
     demand: [Amount; 5],
     headroom: u64,
-    care: UnboundPodScope,
+    scope: UnboundPodScope,
+    at_start: bool,
 }
 
-/// Verdicts by version of the nodes, demand and headroom ratio.
+impl VerdictCacheKey {
+    fn of(nodes: &NodeSet, question: &FilterQuestion) -> Self {
+        let FilterQuestion {
+            demand,
+            headroom,
+            scope,
+            at_start,
+        } = *question;
+        Self {
+            version: nodes.version(),
+            demand: *demand.values(),
+            headroom: headroom.get().to_bits(),
+            scope,
+            at_start,
+        }
+    }
+}
+
+/// Verdicts by version of the nodes and question.
 #[derive(Debug, Clone)]
 pub struct VerdictCache(Cache<VerdictCacheKey, Arc<FilterCache>>);
 
@@ -96,23 +130,11 @@ impl Default for VerdictCache {
 }
 
 impl VerdictCache {
-    /// The verdicts, computed if these nodes have not been asked for this demand.
-    pub(crate) fn get(
-        &self,
-        nodes: &NodeSet,
-        demand: &Resources<Amount>,
-        headroom: Ratio,
-        care: UnboundPodScope,
-    ) -> Arc<FilterCache> {
-        let key = VerdictCacheKey {
-            version: nodes.version(),
-            demand: *demand.values(),
-            headroom: headroom.get().to_bits(),
-            care,
-        };
-        self.0.get_with(key, || {
-            Arc::new(FilterCache::of(nodes, demand, headroom, care))
-        })
+    /// The verdicts, computed if these nodes have not been asked this.
+    pub(crate) fn get(&self, nodes: &NodeSet, question: &FilterQuestion) -> Arc<FilterCache> {
+        let key = VerdictCacheKey::of(nodes, question);
+        self.0
+            .get_with(key, || Arc::new(FilterCache::of(nodes, question)))
     }
 }
 
@@ -124,14 +146,15 @@ mod tests {
     fn known(cache: &VerdictCache, nodes: &NodeSet, cpu: u64) -> bool {
         let mut demand = Resources::new([Amount::new(0); 5]);
         demand[evenkeel_units::Resource::Cpu] = Amount::new(cpu);
-        let headroom = Ratio::share(0.8).expect("a share");
-        let before = cache.0.contains_key(&VerdictCacheKey {
-            version: nodes.version(),
-            demand: *demand.values(),
-            headroom: headroom.get().to_bits(),
-            care: UnboundPodScope::MostLikely,
-        });
-        drop(cache.get(nodes, &demand, headroom, UnboundPodScope::MostLikely));
+        let question = FilterQuestion {
+            demand,
+            headroom: Ratio::share(0.8).expect("a share"),
+            scope: UnboundPodScope::MostLikely,
+            at_start: false,
+        };
+        let key = VerdictCacheKey::of(nodes, &question);
+        let before = cache.0.contains_key(&key);
+        drop(cache.get(nodes, &question));
         cache.0.run_pending_tasks();
         before
     }

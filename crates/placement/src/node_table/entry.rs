@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
+use super::pending_bindings::AwaitedPod;
 use super::pod::{EndedPod, PodEntry, Stage};
 use super::resource_sums::ResourceSums;
 use super::settings::Settings;
@@ -45,6 +46,8 @@ pub(super) struct NodeEntry {
     committed: ResourceSums,
     in_flight: ResourceSums,
     awaited: ResourceSums,
+    /// Beyond the demand of Pods in flight and awaited ones.
+    start_up: ResourceSums,
     ended_usage: ResourceSums,
     recent: Vec<Box<str>>,
     ended: Vec<EndedPod>,
@@ -89,6 +92,7 @@ impl NodeEntry {
             return;
         }
         self.committed.add(&pod.demand);
+        self.start_up.add(&pod.start_up());
         self.count(uid, pod, moment);
     }
 
@@ -101,6 +105,7 @@ impl NodeEntry {
             return;
         }
         self.committed.subtract(&pod.demand);
+        self.start_up.subtract(&pod.start_up());
         self.in_flight.subtract(&pod.counted());
         if let Some(position) = self.recent.iter().position(|recent| **recent == *uid) {
             self.recent.swap_remove(position);
@@ -108,13 +113,15 @@ impl NodeEntry {
     }
 
     /// A Pod without a binding that most likely comes here.
-    pub(super) fn attach_awaited(&mut self, demand: &Resources<Amount>) {
-        self.awaited.add(demand);
+    pub(super) fn attach_awaited(&mut self, pod: &AwaitedPod) {
+        self.awaited.add(&pod.demand);
+        self.start_up.add(&pod.start_up);
         self.awaited_pods += 1;
     }
 
-    pub(super) fn detach_awaited(&mut self, demand: &Resources<Amount>) {
-        self.awaited.subtract(demand);
+    pub(super) fn detach_awaited(&mut self, pod: &AwaitedPod) {
+        self.awaited.subtract(&pod.demand);
+        self.start_up.subtract(&pod.start_up);
         self.awaited_pods = self.awaited_pods.saturating_sub(1);
     }
 
@@ -129,7 +136,10 @@ impl NodeEntry {
     /// Adds a Pod to the in-flight sum while samples may not contain all of it.
     pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &CountingContext<'_>) {
         pod.counted = None;
+        self.settle_start_up(pod);
         if self.is_settled(pod, moment) {
+            self.start_up.subtract(&pod.start_up());
+            pod.start_up = None;
             return;
         }
         let in_measured = pod.in_measured(&self.measured, moment.sample);
@@ -137,6 +147,22 @@ impl NodeEntry {
         self.in_flight.add(&counted);
         pod.counted = (counted != Resources::default()).then(|| Box::new(counted));
         self.recent.push(uid.into());
+    }
+
+    /// What a Pod uses of a resource is in the measurement once that holds all of it.
+    fn settle_start_up(&mut self, pod: &mut PodEntry) {
+        let Some(mut left) = pod.start_up.take() else {
+            return;
+        };
+        for (resource, measured) in self.measured.iter() {
+            if measured.is_some_and(|measured| pod.is_covered_by(&measured)) {
+                let held = std::mem::take(&mut left[resource]);
+                let of_resource =
+                    Resources::from_fn(|of| if of == resource { held } else { Amount::ZERO });
+                self.start_up.subtract(&of_resource);
+            }
+        }
+        pod.start_up = Some(left).filter(|left| **left != Resources::default());
     }
 
     /// Ends a Pod, of which measurements may still hold some usage.
@@ -226,6 +252,7 @@ impl NodeEntry {
                 load,
                 io_pressed: self.is_io_pressed(settings, now),
             },
+            start_up: self.start_up.get(),
             freshness,
             told_late: self.is_told_late(settings, now),
             detail: self.detail(&facts),

@@ -36,6 +36,9 @@ pub struct NodeState {
     /// Has a taint that keeps Pods without a toleration away.
     pub tainted: bool,
     pub load: NodeLoad,
+    /// What Pods that measurements do not hold yet may use beyond their demand while they warm up. No
+    /// part of the load.
+    pub start_up: Resources<Amount>,
     /// The age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
     /// Measurements keep coming but are old on arrival: a clock is off, or the source is late. The
@@ -48,6 +51,19 @@ impl NodeState {
     /// Schedulable, and without a taint.
     pub const fn is_open(&self) -> bool {
         self.schedulable && !self.tainted
+    }
+
+    /// The load with what Pods may use while they warm up.
+    pub fn load_at_start(&self) -> NodeLoad {
+        let load = self.load.load;
+        NodeLoad {
+            load: Resources::from_fn(|of| load[of].saturating_add(self.start_up[of])),
+            ..self.load
+        }
+    }
+
+    fn has_start_up(&self) -> bool {
+        self.start_up != Resources::default()
     }
 
     /// The most that Pods can have there. It stays when a measurement comes or grows stale, by which the
@@ -96,6 +112,8 @@ pub struct NodeSet {
     index: Arc<HashMap<Arc<str>, usize, RandomState>>,
     version: u64,
     measured: usize,
+    /// Nodes with Pods that warm up.
+    warming_up: usize,
     /// Computed on first use, once per version.
     median: OnceLock<NodeLoad>,
     largest: LargestCapacities,
@@ -121,6 +139,11 @@ impl NodeSet {
     /// Nodes with a measurement other than disk that is fresh or was old on arrival.
     pub const fn measured(&self) -> usize {
         self.measured
+    }
+
+    /// Pods on some node may use more than their demand while they warm up.
+    pub(crate) const fn is_warming_up(&self) -> bool {
+        self.warming_up > 0
     }
 
     /// Median of the nodes that are open to every Pod.
@@ -268,12 +291,14 @@ impl NodeSet {
     fn count(&mut self, state: &NodeState) {
         self.version += 1;
         self.measured += usize::from(state.is_measured());
+        self.warming_up += usize::from(state.has_start_up());
         self.median.take();
     }
 
     fn discount(&mut self, state: &NodeState) {
         self.version += 1;
         self.measured -= usize::from(state.is_measured());
+        self.warming_up -= usize::from(state.has_start_up());
         self.median.take();
     }
 }

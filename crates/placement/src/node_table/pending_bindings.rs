@@ -31,6 +31,7 @@ pub(super) struct PendingBindings {
 pub(super) struct AwaitedPod {
     pub(super) name: PodName,
     pub(super) demand: Resources<Amount>,
+    pub(super) start_up: Resources<Amount>,
     /// Volumes or devices may have to be made for it before it is bound.
     pub(super) provisions: bool,
     /// The key of the group that it is scheduled with.

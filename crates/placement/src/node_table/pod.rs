@@ -30,6 +30,9 @@ pub(super) struct PodEntry {
     pub(super) name: PodName,
     pub(super) node: Arc<str>,
     pub(super) demand: Resources<Amount>,
+    /// What it may use beyond that while it warms up; `None` if nothing, or once samples hold all of
+    /// it.
+    pub(super) start_up: Option<Box<Resources<Amount>>>,
     /// Its part of the node's in-flight sum; `None` if it has none, as nearly all.
     pub(super) counted: Option<Box<Resources<Amount>>>,
     pub(super) stage: Stage,
@@ -65,6 +68,10 @@ impl PodEntry {
             Stage::Bound { started, .. } => started,
             Stage::Stalled { .. } | Stage::Finished { .. } => None,
         }
+    }
+
+    pub(super) fn start_up(&self) -> Resources<Amount> {
+        self.start_up.as_deref().copied().unwrap_or_default()
     }
 
     /// Its part of the node's in-flight sum.

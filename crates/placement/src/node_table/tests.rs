@@ -113,6 +113,42 @@ fn a_disk_alone_does_not_make_a_node_measured() {
     }
 }
 
+#[test]
+fn use_in_first_minutes_stands_beside_the_load_until_measurements_hold_all_of_the_pod() {
+    let mut table = table();
+    let state = |table: &NodeTable| {
+        let node = table.nodes().get("a").unwrap();
+        let [load, at_start] = [&node.load.load, &node.load_at_start().load];
+        (load[Resource::Cpu].get(), at_start[Resource::Cpu].get())
+    };
+    let name = PodName::new("default", "web");
+    table.apply_sample(sample(0, &[("a", 0)], &[]), at(0));
+    let mut facts = BoundPod {
+        start_up: cpu(70),
+        ..BoundPod::on(&name, Some("a"), cpu(100))
+    };
+    let unbound = BoundPod {
+        node: None,
+        ..facts
+    };
+    table.ask("uid", &unbound, at(1));
+    assert!(!table.nodes().is_warming_up());
+    table.place("uid", "a", NearTies::default(), at(1));
+    assert_eq!(state(&table), (100, 170), "chosen");
+    facts.bound = Some(at(2));
+    table.apply_pod("uid", &facts, at(2));
+    assert_eq!(state(&table), (100, 170), "bound");
+    (facts.started, facts.first_started) = (Some(at(10)), Some(at(10)));
+    table.apply_pod("uid", &facts, at(10));
+    table.apply_sample(sample(40, &[("a", 60)], &[("web", 120)]), at(40));
+    assert_eq!(state(&table), (100, 170), "half of it is measured");
+    table.apply_sample(sample(70, &[("a", 50)], &[("web", 50)]), at(70));
+    assert_eq!(state(&table), (50, 50), "measured");
+    assert!(!table.nodes().is_warming_up());
+    table.remove_pod("uid", at(71));
+    assert_eq!(state(&table), (0, 0));
+}
+
 /// The Pod is in the disk's figure until the next measurement.
 #[test]
 fn an_ended_pod_is_taken_off_an_old_measurement_of_the_disk() {
@@ -220,17 +256,11 @@ impl Pod {
 
     fn facts(&self) -> BoundPod<'_> {
         BoundPod {
-            name: &self.name,
-            node: self.node,
-            demand: cpu(self.demand),
             bound: self.bound.map(at),
             started: self.started.map(at),
             finished: self.finished.map(at),
             first_started: self.started.map(at),
-            terminating: false,
-            host_network: false,
-            provisions: false,
-            group: None,
+            ..BoundPod::on(&self.name, self.node, cpu(self.demand))
         }
     }
 }

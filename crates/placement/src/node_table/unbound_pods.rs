@@ -113,6 +113,7 @@ impl NodeTable {
         let mut pod = self.take_awaited(uid, now).unwrap_or_else(|| AwaitedPod {
             name: facts.name.clone(),
             demand: facts.demand,
+            start_up: facts.start_up,
             provisions: facts.provisions,
             group: None,
             unseen_since: Some(now),
@@ -120,6 +121,7 @@ impl NodeTable {
             choice: None,
         });
         pod.demand = facts.demand;
+        pod.start_up = facts.start_up;
         pod.provisions = facts.provisions;
         pod.group = group_key(facts);
         change(&mut pod, nominated);
@@ -247,7 +249,7 @@ impl NodeTable {
         }
         if let Some(node) = pod.node().cloned() {
             if let Some(entry) = self.nodes.get_mut(&node) {
-                entry.attach_awaited(&pod.demand);
+                entry.attach_awaited(&pod);
             }
             self.resolve(&node, now);
         }
@@ -262,7 +264,7 @@ impl NodeTable {
         }
         if let Some(node) = pod.node().cloned() {
             if let Some(entry) = self.nodes.get_mut(&node) {
-                entry.detach_awaited(&pod.demand);
+                entry.detach_awaited(&pod);
             }
             self.resolve(&node, now);
             self.forget_if_unused(&node);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::shape::Shape;
-use super::shape_pods::ShapePods;
+use super::shape_totals::ShapeTotals;
 
 pub const MOST_SHAPES: usize = 32;
 
@@ -26,7 +26,7 @@ const HOLD: SignedDuration = SignedDuration::from_mins(5);
 /// The Pods of each shape, given those of each namespace. Of a namespace only the [`SHARE`] shapes
 /// with most Pods count, so that one tenant cannot displace the shapes of all others.
 pub fn shared_counts<'a>(
-    namespaces: impl IntoIterator<Item = &'a BTreeMap<Shape, ShapePods>>,
+    namespaces: impl IntoIterator<Item = &'a BTreeMap<Shape, ShapeTotals>>,
 ) -> BTreeMap<Shape, usize> {
     let mut counts: BTreeMap<Shape, usize> = BTreeMap::new();
     for pods in namespaces {
@@ -216,8 +216,8 @@ mod tests {
         let many: BTreeMap<Shape, usize> = (1..=40)
             .map(|class| (shape(&format!("io-d{class}")), 1000))
             .collect();
-        let counted = |counts: &BTreeMap<Shape, usize>| -> BTreeMap<Shape, ShapePods> {
-            let mut all: BTreeMap<Shape, ShapePods> = BTreeMap::new();
+        let counted = |counts: &BTreeMap<Shape, usize>| -> BTreeMap<Shape, ShapeTotals> {
+            let mut all: BTreeMap<Shape, ShapeTotals> = BTreeMap::new();
             for (shape, count) in counts {
                 let pods = all.entry(shape.clone()).or_default();
                 (0..*count).for_each(|_| pods.add(&Resources::default()));

@@ -1,8 +1,8 @@
-//! The recent usage of each workload's Pods, for its new Pods without declared demand. Each round
-//! adds the usage of a few Pods per controller, only in opted-in namespaces. A requested resource
-//! is not learnt; an annotated one is, because the next Pod may lack the annotation. Names,
-//! workloads and each [`UsageHistory`] are bounded. It is fed outside of requests, which read a
-//! published copy.
+//! The recent usage of each workload's Pods, for its new Pods without declared demand, and that of
+//! Pods in their first minutes. Each round adds the usage of a few Pods per controller, only in
+//! opted-in namespaces. A requested resource is not learnt; an annotated one is, because the next Pod
+//! may lack the annotation. Names, workloads and each [`UsageHistory`] are bounded. It is fed outside
+//! of requests, which read published copies.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -14,6 +14,7 @@ use evenkeel_objects::meta::OwnerReference;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::demand::DemandSource;
+use evenkeel_placement::start_up::{StartUps, StartedPod};
 use evenkeel_placement::usage_history::UsageHistory;
 use evenkeel_units::{Amount, Resource, Resources};
 use foldhash::fast::RandomState;
@@ -22,7 +23,7 @@ use jiff::Timestamp;
 use super::autoscaling::WorkloadKey;
 use super::lock::locked;
 use super::owners::Owner;
-use super::pod_view::ObservedPod;
+use super::pod_store::ObservedPod;
 
 type UsageHistoryMap<K, V> = HashMap<K, V, RandomState>;
 
@@ -53,6 +54,7 @@ struct Member {
 }
 
 type UsualDemand = UsageHistoryMap<WorkloadKey, Resources<Option<Amount>>>;
+type StartUpUse = UsageHistoryMap<WorkloadKey, Resources<Amount>>;
 
 /// The usage of all workloads.
 #[derive(Debug, Default)]
@@ -61,6 +63,8 @@ pub(crate) struct ClusterUsageHistory {
     /// Only `feed` locks it.
     kept: Mutex<UsageHistoryMap<WorkloadKey, UsageHistory>>,
     usual: ArcSwap<UsualDemand>,
+    starts: Mutex<StartUps<WorkloadKey>>,
+    start_up: ArcSwap<StartUpUse>,
 }
 
 impl ClusterUsageHistory {
@@ -90,6 +94,16 @@ impl ClusterUsageHistory {
                 misses: 0,
             });
         }
+    }
+
+    /// Observes a Pod that has just started.
+    pub(super) fn observe_start(
+        &self,
+        workload: &WorkloadKey,
+        pod: &StartedPod<'_>,
+        now: Timestamp,
+    ) {
+        locked(&self.starts).observe(workload, pod, now);
     }
 
     /// Adds a round of measurements, and publishes the result. `resolve` finds the end of an owner
@@ -129,11 +143,23 @@ impl ClusterUsageHistory {
             (workload.clone(), usual)
         });
         self.usual.store(Arc::new(usual.collect()));
+        let mut starts = locked(&self.starts);
+        starts.measure(round, now);
+        let start_up = starts
+            .all()
+            .map(|(workload, most)| (workload.clone(), most));
+        self.start_up.store(Arc::new(start_up.collect()));
     }
 
     pub(crate) fn usual(&self, workload: &WorkloadKey) -> Resources<Option<Amount>> {
         let usual = self.usual.load();
         usual.get(workload).copied().unwrap_or_default()
+    }
+
+    /// The use in first minutes; zero where it is unknown.
+    pub(crate) fn start_up(&self, workload: &WorkloadKey) -> Resources<Amount> {
+        let start_up = self.start_up.load();
+        start_up.get(workload).copied().unwrap_or_default()
     }
 }
 

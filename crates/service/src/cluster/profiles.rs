@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use super::pod_view::{ObservedPod, PodView};
+use super::pod_store::{ObservedPod, PodStore};
 
 /// The kinds that must be fully listed before Pods are changed for a profile.
 pub(super) const NEEDED: [Kind; 2] = [Kind::ReplicaProfile, Kind::PodDisruptionBudget];
@@ -31,7 +31,7 @@ pub(crate) struct Profiles {
     pub(crate) condition_due: Arc<Notify>,
 }
 
-impl PodView for Profiles {
+impl PodStore for Profiles {
     fn apply(&mut self, seen: &ObservedPod<'_>) {
         let &ObservedPod { pod, now, .. } = seen;
         if !pod.is_gated() {

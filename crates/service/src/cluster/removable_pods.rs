@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::node::Node;
-use evenkeel_objects::pod::Pod;
 use evenkeel_placement::plan::deletion_cost::NodeLabels;
 use evenkeel_placement::removable_pod::{Cost, RemovablePod};
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
-use super::pod_view::{ObservedPod, PodView};
+use super::pod_store::{ObservedPod, PodStore};
 
 #[derive(Debug)]
 pub(crate) struct RemovablePods {
@@ -39,9 +38,26 @@ impl GroupedPod for RemovablePod {
     }
 }
 
-impl PodView for RemovablePods {
+impl PodStore for RemovablePods {
     fn apply(&mut self, seen: &ObservedPod<'_>) {
-        self.update(seen.pod);
+        let pod = seen.pod;
+        let seen = RemovablePod::of(pod);
+        let seen = seen.filter(|seen| self.keeps_all || seen.mark.own.is_some());
+        let Some(mut seen) = seen else {
+            return self.pods.remove(pod.uid());
+        };
+        let known = self.pods.get(pod.uid());
+        if known.is_some_and(|known| **known == seen) {
+            return;
+        }
+        self.pods.remove(pod.uid());
+        seen.node = seen.node.map(|node| self.intern(node));
+        let set = seen.common.replica_set.as_ref();
+        let set = set.map(|set| PodGroup::Controller(set.key.clone()));
+        if let Some(other) = set.and_then(|set| self.pods.of(&set).next()) {
+            seen.share(other);
+        }
+        self.pods.insert(seen);
     }
 
     fn remove(&mut self, uid: &str, _: Timestamp) {
@@ -61,26 +77,6 @@ impl RemovablePods {
             nodes: Arc::default(),
             names: HashSet::default(),
         }
-    }
-
-    fn update(&mut self, pod: &Pod) {
-        let seen = RemovablePod::of(pod);
-        let seen = seen.filter(|seen| self.keeps_all || seen.mark.own.is_some());
-        let Some(mut seen) = seen else {
-            return self.pods.remove(pod.uid());
-        };
-        let known = self.pods.get(pod.uid());
-        if known.is_some_and(|known| **known == seen) {
-            return;
-        }
-        self.pods.remove(pod.uid());
-        seen.node = seen.node.map(|node| self.intern(node));
-        let set = seen.common.replica_set.as_ref();
-        let set = set.map(|set| PodGroup::Controller(set.key.clone()));
-        if let Some(other) = set.and_then(|set| self.pods.of(&set).next()) {
-            seen.share(other);
-        }
-        self.pods.insert(seen);
     }
 
     pub(super) fn apply_node(&mut self, node: &Node) {
@@ -139,6 +135,7 @@ impl RemovablePods {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::pod::Pod;
     use serde_json::{Value, json};
 
     use super::*;
@@ -153,6 +150,10 @@ mod tests {
         .unwrap()
     }
 
+    fn see(pods: &mut RemovablePods, pod: &Pod) {
+        pods.apply(&ObservedPod::new(pod, false, Timestamp::UNIX_EPOCH));
+    }
+
     #[test]
     fn all_are_kept_where_costs_are_given_and_else_the_marked_alone() {
         let names = |pods: &[Arc<RemovablePod>]| -> Vec<String> {
@@ -160,15 +161,15 @@ mod tests {
         };
         for (keeps_all, known) in [(true, vec!["p", "q"]), (false, vec!["q"])] {
             let mut pods = RemovablePods::new(keeps_all);
-            pods.update(&pod("p", &json!(null)));
-            pods.update(&pod("q", &json!("-1 balance")));
+            see(&mut pods, &pod("p", &json!(null)));
+            see(&mut pods, &pod("q", &json!("-1 balance")));
             assert_eq!(names(&pods.within("shop")), known);
             assert_eq!(
                 names(&pods.of_set(&ControllerKey::new("shop", "set"))),
                 known
             );
             assert_eq!(names(&pods.marked()), ["q"]);
-            pods.update(&pod("q", &json!(null)));
+            see(&mut pods, &pod("q", &json!(null)));
             assert_eq!(names(&pods.marked()), Vec::<String>::new());
             pods.pods.retain(|_| false);
             assert!(pods.pods.is_empty());
@@ -178,8 +179,8 @@ mod tests {
     #[test]
     fn pods_of_a_replica_set_share_their_labels() {
         let mut pods = RemovablePods::new(true);
-        pods.update(&pod("p", &json!(null)));
-        pods.update(&pod("q", &json!(null)));
+        see(&mut pods, &pod("p", &json!(null)));
+        see(&mut pods, &pod("q", &json!(null)));
         let [one, other] = ["p", "q"].map(|uid| pods.pods.get(uid).unwrap().common.clone());
         assert!(Arc::ptr_eq(&one, &other));
     }
@@ -189,8 +190,8 @@ mod tests {
         let mut pods = RemovablePods::new(true);
         let mut forged = pod("forged", &json!(null));
         forged.metadata.namespace = Some("evil".to_owned());
-        pods.update(&forged);
-        pods.update(&pod("own", &json!(null)));
+        see(&mut pods, &forged);
+        see(&mut pods, &pod("own", &json!(null)));
         let set = pods.of_set(&ControllerKey::new("shop", "set"));
         assert_eq!(set.iter().map(|pod| &*pod.uid).collect::<Vec<_>>(), ["own"]);
     }

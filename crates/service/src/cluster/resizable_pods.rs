@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
-use super::pod_view::{ObservedPod, PodView};
+use super::pod_store::{ObservedPod, PodStore};
 
 /// The Pods that may be resized.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl GroupedPod for ResizablePod {
     }
 }
 
-impl PodView for ResizablePods {
+impl PodStore for ResizablePods {
     fn apply(&mut self, seen: &ObservedPod<'_>) {
         self.update(seen.pod);
     }

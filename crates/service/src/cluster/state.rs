@@ -40,7 +40,7 @@ use tokio::sync::Notify;
 use super::autoscaling::{ScalingStore, WorkloadKey};
 use super::history::ClusterUsageHistory;
 use super::lock::locked;
-use super::pod_view::{ObservedPod, PodView};
+use super::pod_store::{ObservedPod, PodStore};
 use super::profiles::Profiles;
 use super::readiness_gate::Gate;
 use super::records::NamespaceRecord;
@@ -181,8 +181,9 @@ impl ClusterState {
         let with = self.with_history(pod);
         let pod = with.as_ref().unwrap_or(pod);
         let seen = ObservedPod::new(pod, self.0.settings.caps_as_demand, now);
-        self.each_pod_view(|view| view.apply(&seen));
+        self.each_pod_store(|store| store.apply(&seen));
         self.0.history.apply(&seen);
+        self.observe_start(&seen);
         if self.has_profiles() {
             self.0.gate.seen();
         }
@@ -190,16 +191,16 @@ impl ClusterState {
 
     /// Forgets a Pod that was deleted.
     pub fn remove_pod(&self, uid: &str, now: Timestamp) {
-        self.each_pod_view(|view| view.remove(uid, now));
+        self.each_pod_store(|store| store.remove(uid, now));
     }
 
     /// Keeps only these Pods, after a complete list.
     pub fn retain_pods(&self, keep: impl Fn(&str) -> bool, now: Timestamp) {
-        self.each_pod_view(|view| view.retain(&keep, now));
+        self.each_pod_store(|store| store.retain(&keep, now));
     }
 
-    /// Hands each view of Pods to `with`, one after the other, and holds only that view's lock.
-    fn each_pod_view(&self, mut with: impl FnMut(&mut dyn PodView)) {
+    /// Hands each store of Pods to `with`, one after the other, and holds only its lock.
+    fn each_pod_store(&self, mut with: impl FnMut(&mut dyn PodStore)) {
         self.change(|inner| with(inner));
         with(&mut self.scaling().pods);
         with(&mut *self.removable());

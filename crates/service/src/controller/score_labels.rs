@@ -12,7 +12,7 @@ use evenkeel_placement::SchedulingPolicy;
 use evenkeel_placement::plan::score_labels::{
     PATCHES_PER_SECOND, ScoreLabelChange, ShapeLevels, changes,
 };
-use evenkeel_placement::score_labels::{KeptShapes, ScorePools, Shape, ShapePods};
+use evenkeel_placement::score_labels::{KeptShapes, ScorePools, Shape, ShapeTotals};
 use jiff::{SignedDuration, Timestamp};
 
 use super::metrics::ControllerMetrics;
@@ -113,7 +113,7 @@ impl ScoreLabelRounds {
         let snapshot = self.cluster.snapshot();
         let pools = ScorePools::of(&snapshot.nodes);
         for shape in stale {
-            let demand = view.demands.get(shape).and_then(ShapePods::mean_demand);
+            let demand = view.demands.get(shape).and_then(ShapeTotals::mean_demand);
             let levels = pools.exact_levels(shape, demand, &self.policy);
             memory.levels.set(shape, levels);
         }

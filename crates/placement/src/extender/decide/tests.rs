@@ -1,10 +1,12 @@
+use std::borrow::Cow;
+
 use evenkeel_metrics::usage::{NodeSample, UsageSample};
 use evenkeel_objects::bound_pod::BoundPod;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::no_headroom::NoHeadroom;
 use evenkeel_objects::node_facts::NodeFacts;
 use evenkeel_objects::pod_name::PodName;
-use evenkeel_units::{Ratio, ResourceSet};
+use evenkeel_units::{Ratio, Resource, ResourceSet};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::NodesToScore;
 use crate::balance::{Normalization, ScoringStrategy};
-use crate::extender::explain::explain;
+use crate::extender::explain::{explain, request};
 use crate::extender::placement_rules::exemption;
 use crate::node_table::{NodeTable, Settings};
 use crate::snapshot::Namespaces;
@@ -78,6 +80,73 @@ fn body(pod: &Value, names: &[&str]) -> Vec<u8> {
     json!({"Pod": pod, "Nodes": null, "NodeNames": names})
         .to_string()
         .into_bytes()
+}
+
+/// Which asks for 100 of CPU, and whose workload's Pods used `start_up` in their first minutes.
+fn warming_up(start_up: u64, names: &[&str]) -> ExtenderRequest<'static> {
+    let mut pod: Pod = serde_json::from_value(plain()).unwrap();
+    pod.start_up[Resource::Cpu] = Amount::new(start_up);
+    let names = names.iter().map(|name| Cow::Owned((*name).to_owned()));
+    request(&pod, names.collect())
+}
+
+fn passing_nodes(request: &ExtenderRequest<'_>, snapshot: &Snapshot) -> Vec<String> {
+    let policy = policy();
+    let call = call(snapshot, &policy);
+    let filtered = filter(request, &call, &VerdictCache::default());
+    let passing = request.names.iter().enumerate();
+    let passing = passing.filter(|(at, _)| filtered.passes(*at));
+    let passing: Vec<String> = passing.map(|(_, name)| name.to_string()).collect();
+    let explained = explain(&request.pod, &call);
+    let shown = explained.nodes.iter().filter(|node| node.passes);
+    assert_eq!(shown.count(), passing.len());
+    passing
+}
+
+#[test]
+fn nodes_with_room_for_the_first_minutes_come_before_those_with_room_for_the_demand() {
+    let request = warming_up(600, &["a", "b"]);
+    for (used, expected) in [
+        ([300, 100], &["b"][..]),
+        ([300, 300], &["a", "b"]),
+        ([300, 750], &["a"]),
+        ([750, 750], &[]),
+    ] {
+        let snapshot = snapshot(&[("a", used[0]), ("b", used[1])]);
+        assert_eq!(passing_nodes(&request, &snapshot), expected, "{used:?}");
+    }
+}
+
+#[test]
+fn new_pods_that_may_use_more_refuse_others_only_where_there_is_room_elsewhere() {
+    let mut table = table(&[("a", 100), ("b", 100)]);
+    let (other, nodes) = (warming_up(0, &["a", "b"]), ["a", "b"]);
+    // No node has room for a third of them in its first minutes, nor for another Pod beside two.
+    for (number, expected) in [&["a", "b"][..], &["b"], &["a", "b"]]
+        .into_iter()
+        .enumerate()
+    {
+        let snapshot = snapshot_of(&table);
+        assert_eq!(passing_nodes(&other, &snapshot), expected, "{number}");
+        let uid = number.to_string();
+        let name = PodName::new("shop", &uid);
+        let mut demand = Resources::default();
+        demand[Resource::Cpu] = Amount::new(100);
+        let mut facts = BoundPod::on(&name, None, demand);
+        facts.start_up[Resource::Cpu] = Amount::new(550);
+        table.ask(&uid, &facts, NOW);
+        let node = nodes[number % 2];
+        table.place(&uid, node, NearTies::default(), NOW);
+        let known = table.nodes().get(node).unwrap();
+        assert_eq!(
+            known.load.load[Resource::Cpu],
+            Amount::new(200 + 100 * (number as u64 / 2))
+        );
+        assert_eq!(
+            known.start_up[Resource::Cpu],
+            Amount::new(550 + 550 * (number as u64 / 2))
+        );
+    }
 }
 
 fn plain() -> Value {

@@ -79,6 +79,10 @@ pub(super) struct NodeFindings<'a> {
     pub(super) node: &'a NodeState,
     pub(super) possible: Resources<Amount>,
     pub(super) refused: ResourceSet,
+    /// The demand that filter judged by.
+    pub(super) demand: &'a Resources<Amount>,
+    /// It counted what Pods may use while they warm up.
+    pub(super) at_start: bool,
     pub(super) without_headroom: bool,
     pub(super) score: Option<(&'a NodeScore, u8)>,
 }
@@ -93,10 +97,17 @@ impl NodeFindings<'_> {
             node,
             possible: _,
             refused,
+            demand,
+            at_start,
             without_headroom,
             score,
         } = self;
-        let terms = headroom::terms(&judgement.demand.amounts, &node.load, judgement.headroom);
+        let load = if *at_start {
+            &node.load_at_start()
+        } else {
+            &node.load
+        };
+        let terms = headroom::terms(demand, load, judgement.headroom);
         let in_tree = self.in_tree(&judgement.demand.assumed);
         let sent = score.map(|(_, sent)| sent);
         NodeExplanation {
@@ -105,8 +116,7 @@ impl NodeFindings<'_> {
             estimated: node.is_estimated(),
             passes: refused.is_empty(),
             refused_by: named(if *without_headroom && refused.is_empty() {
-                let demand = &judgement.demand.amounts;
-                headroom::refusing(demand, &node.load, judgement.headroom)
+                headroom::refusing(demand, load, judgement.headroom)
             } else {
                 *refused
             }),

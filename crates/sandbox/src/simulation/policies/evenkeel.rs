@@ -23,6 +23,7 @@ use evenkeel_placement::removable_pod::{DeletionCostAnnotations, RemovablePod, R
 use evenkeel_placement::score_labels::Shape;
 use evenkeel_placement::score_labels::pod_shape::ShapeContext;
 use evenkeel_placement::snapshot::{Namespaces, Snapshot};
+use evenkeel_placement::start_up::{StartUps, StartedPod};
 use evenkeel_placement::{SchedulingPolicy, kube_scheduler_scores};
 use evenkeel_units::{Amount, Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
@@ -45,6 +46,8 @@ pub(super) struct Evenkeel {
     templates: Vec<Pod>,
     /// By workload, as its Pods count for others.
     counted: Vec<Resources<Amount>>,
+    /// What Pods of each workload used in their first minutes.
+    starts: StartUps<usize>,
     pods: BTreeMap<PodId, WatchedPodState>,
     refused_since: BTreeMap<PodId, Timestamp>,
     balances_scale_in: bool,
@@ -53,7 +56,8 @@ pub(super) struct Evenkeel {
 #[derive(Debug, Clone)]
 struct WatchedPodState {
     name: PodName,
-    demand: Resources<Amount>,
+    /// Its workload.
+    index: usize,
     bound: Timestamp,
     started: Option<Timestamp>,
 }
@@ -85,6 +89,7 @@ impl Evenkeel {
         });
         Self {
             counted: counted.collect(),
+            starts: StartUps::default(),
             templates,
             names: names.collect(),
             policy: own.policy.clone(),
@@ -156,7 +161,7 @@ impl Evenkeel {
 
     /// A Pod in kube-scheduler's question: earlier answers no longer hold.
     fn ask(&mut self, pod: &PolicyPod<'_>, now: Timestamp) {
-        let facts = BoundPod::on(pod.name, None, self.counted[pod.index]);
+        let facts = self.facts(pod.name, pod.index);
         self.table.ask(&uid(pod.id), &facts, now);
     }
 
@@ -167,9 +172,24 @@ impl Evenkeel {
                 bound: Some(known.bound),
                 first_started: known.started,
                 started: known.started,
-                ..BoundPod::on(&known.name, None, known.demand)
+                ..self.facts(&known.name, known.index)
             };
             self.table.apply_pod(&uid(pod), &facts, now);
+        }
+    }
+
+    fn facts<'a>(&self, name: &'a PodName, index: usize) -> BoundPod<'a> {
+        let facts = BoundPod::on(name, None, self.counted[index]);
+        let start_up = self.starts.usual(&index);
+        if start_up == Resources::default() {
+            return facts;
+        }
+        let mut pod = self.templates[index].clone();
+        pod.start_up = start_up;
+        let demand = demand(&pod, self.policy.caps_as_demand);
+        BoundPod {
+            start_up: demand.beyond(&facts.demand, &self.table.nodes().largest()),
+            ..facts
         }
     }
 
@@ -199,6 +219,7 @@ impl Evenkeel {
         let mut asked = self.templates[pod.index].clone();
         asked.metadata.name = Some(pod.name.name().to_owned());
         asked.metadata.uid = Some(uid(pod.id));
+        asked.start_up = self.starts.usual(&pod.index);
         ExtenderRequest {
             pod: asked,
             names: nodes
@@ -230,6 +251,7 @@ impl LoadPolicy for Evenkeel {
                 round.insert_pod(&known.name, &used);
             }
         }
+        self.starts.measure(&round, now);
         self.table.advance(now);
         self.table.apply_sample(Arc::new(round), now);
     }
@@ -328,7 +350,7 @@ impl LoadPolicy for Evenkeel {
             PodLifecycleStep::Bound => {
                 let known = WatchedPodState {
                     name: pod.name.clone(),
-                    demand: self.counted[pod.index],
+                    index: pod.index,
                     bound: now,
                     started: None,
                 };
@@ -338,6 +360,13 @@ impl LoadPolicy for Evenkeel {
             PodLifecycleStep::Started => {
                 if let Some(known) = self.pods.get_mut(&pod.id) {
                     known.started = Some(now);
+                    let started = StartedPod {
+                        name: &known.name,
+                        started: now,
+                        host_network: false,
+                        reuses_name: false,
+                    };
+                    self.starts.observe(&known.index, &started, now);
                 }
                 self.show(pod.id, node, now);
             }

@@ -11,7 +11,7 @@ use evenkeel_placement::plan::score_labels::{
 };
 use evenkeel_placement::score_labels::kept_shapes::assigned;
 use evenkeel_placement::score_labels::{
-    KeptShapes, ScorePools, ScoreTerm, Shape, ShapePods, node_affinity_sum, score_terms,
+    KeptShapes, ScorePools, ScoreTerm, Shape, ShapeTotals, node_affinity_sum, score_terms,
 };
 use evenkeel_units::Resources;
 use jiff::{SignedDuration, Timestamp};
@@ -114,8 +114,8 @@ impl EvenkeelLabels {
         }
     }
 
-    fn pods_by_shape(&self) -> BTreeMap<Shape, ShapePods> {
-        let mut pods: BTreeMap<Shape, ShapePods> = BTreeMap::new();
+    fn pods_by_shape(&self) -> BTreeMap<Shape, ShapeTotals> {
+        let mut pods: BTreeMap<Shape, ShapeTotals> = BTreeMap::new();
         for pod in self.pods.values() {
             if let Some(shape) = &pod.shape {
                 let demand = self.service.counted(pod.workload);
@@ -160,7 +160,7 @@ impl ScoreLabelLeader {
     fn turn(
         &mut self,
         service: &Evenkeel,
-        pods: &BTreeMap<Shape, ShapePods>,
+        pods: &BTreeMap<Shape, ShapeTotals>,
         now: Timestamp,
     ) -> Vec<ScoreLabelChange> {
         let counts = pods.iter().map(|(shape, pods)| (shape.clone(), pods.count));
@@ -170,7 +170,7 @@ impl ScoreLabelLeader {
         let pools = ScorePools::of(service.nodes());
         for shape in std::mem::take(&mut self.stale) {
             if self.shapes.contains(&shape) {
-                let demand = pods.get(&shape).and_then(ShapePods::mean_demand);
+                let demand = pods.get(&shape).and_then(ShapeTotals::mean_demand);
                 let levels = pools.exact_levels(&shape, demand, service.policy());
                 self.levels.set(&shape, levels);
             }

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 
 use super::start_times::StartTimes;
 use crate::cluster::owners::Owner;
-use crate::cluster::pod_view::{ObservedPod, PodView};
+use crate::cluster::pod_store::{ObservedPod, PodStore};
 
 type WorkloadPodMap<K, V> = HashMap<K, V, RandomState>;
 
@@ -98,7 +98,7 @@ impl IndexedPod {
     }
 }
 
-impl PodView for PodsByWorkload {
+impl PodStore for PodsByWorkload {
     /// Leaves out a Pod that has ended or that nothing scales.
     fn apply(&mut self, seen: &ObservedPod<'_>) {
         let ObservedPod { pod, name, .. } = seen;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cluster::SCALING;
 use crate::cluster::owners::Owner;
-use crate::cluster::pod_view::{ObservedPod, PodView as _};
+use crate::cluster::pod_store::{ObservedPod, PodStore as _};
 use crate::cluster::state::{ClusterState, Settings};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use evenkeel_objects::annotations::InvalidAnnotation;
+use evenkeel_objects::bound_pod::BoundPod;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::meta::Meta;
 use evenkeel_objects::pod::Pod;
@@ -25,7 +26,7 @@ use super::node_records::NodeRecord;
 use super::score_label_state::ScoreLabelState;
 use crate::cluster::grouped_pods::{GroupedPods, PodGroup};
 use crate::cluster::owners::Owners;
-use crate::cluster::pod_view::{ObservedPod, PodView};
+use crate::cluster::pod_store::{ObservedPod, PodStore};
 use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
 
 type PlacementMap<K, V> = HashMap<K, V, RandomState>;
@@ -52,16 +53,16 @@ pub(super) struct PlacementState {
     pub(super) largest: Resources<Option<Amount>>,
 }
 
-impl PodView for PlacementState {
+impl PodStore for PlacementState {
     fn apply(&mut self, seen: &ObservedPod<'_>) {
         let (pod, demand, now) = (seen.pod, &seen.demand, seen.now);
         let uid = pod.uid();
         if pod.spec.node_name.is_some() {
             let counted = self.counted_when_bound(pod, demand);
-            let facts = pod.facts(&seen.name, counted, now);
+            let facts = self.facts(seen, counted);
             self.table.apply_pod(uid, &facts, now);
         } else {
-            let facts = pod.facts(&seen.name, self.counted(pod, demand), now);
+            let facts = self.facts(seen, self.counted(pod, demand));
             self.table.wait(uid, &facts, now);
         }
         self.apply_waiting(seen);
@@ -131,7 +132,23 @@ impl PlacementState {
         demand.counted(&claims, &self.table.nodes().largest())
     }
 
-    /// The same for a Pod that is on a node; its claims are kept.
+    /// The facts of a Pod that counts with this demand. What it may use beyond that while it warms up
+    /// counts where claims do.
+    pub(super) fn facts<'a>(
+        &self,
+        seen: &'a ObservedPod<'_>,
+        counted: Resources<Amount>,
+    ) -> BoundPod<'a> {
+        let largest = self.table.nodes().largest();
+        let counts = has_checked_claims(seen.pod) && self.has_opted_in(seen.pod.namespace());
+        let start_up = counts.then(|| seen.demand.beyond(&counted, &largest));
+        BoundPod {
+            start_up: start_up.unwrap_or_default(),
+            ..seen.pod.facts(&seen.name, counted, seen.now)
+        }
+    }
+
+    /// The demand as it counts of a Pod that is on a node; its claims are kept.
     fn counted_when_bound(&mut self, pod: &Pod, demand: &Demand) -> Resources<Amount> {
         let (uid, namespace) = (pod.uid(), pod.namespace());
         let told = if has_checked_claims(pod) && !pod.is_finished() {

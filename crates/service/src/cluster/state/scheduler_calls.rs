@@ -9,7 +9,7 @@ use evenkeel_units::{Amount, Resources};
 use jiff::Timestamp;
 
 use super::ClusterState;
-use crate::cluster::pod_view::ObservedPod;
+use crate::cluster::pod_store::ObservedPod;
 use crate::cluster::records::WaitingPod;
 
 impl ClusterState {
@@ -32,7 +32,7 @@ impl ClusterState {
     ) {
         let seen = ObservedPod::new(pod, self.0.settings.caps_as_demand, now);
         self.change(|inner| {
-            let facts = pod.facts(&seen.name, inner.counted(pod, &seen.demand), now);
+            let facts = inner.facts(&seen, inner.counted(pod, &seen.demand));
             take(&mut inner.table, pod.uid(), &facts, now);
         });
         self.expect_gated(pod);

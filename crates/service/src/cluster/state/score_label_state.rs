@@ -7,7 +7,7 @@ use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::node::Node;
 use evenkeel_objects::pod::Pod;
 use evenkeel_placement::plan::score_labels::LabelledNode;
-use evenkeel_placement::score_labels::{Shape, ShapePods};
+use evenkeel_placement::score_labels::{Shape, ShapeTotals};
 use evenkeel_units::{Amount, Resources};
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
@@ -27,7 +27,7 @@ pub(super) struct ScoreLabelState {
     pub(super) labelled: Arc<BTreeSet<Shape>>,
     pods: ScoreMap<Box<str>, ShapedPod>,
     /// Bound Pods by namespace and shape.
-    pub(super) shapes: BTreeMap<Box<str>, BTreeMap<Shape, ShapePods>>,
+    pub(super) shapes: BTreeMap<Box<str>, BTreeMap<Shape, ShapeTotals>>,
     pub(super) controllers: ScoreMap<ControllerKey, ControllerShape>,
     /// The shapes of Pods that were bound since the last plan.
     pub(super) bound: BTreeSet<Shape>,

@@ -11,9 +11,9 @@ use evenkeel_placement::admission::ScoreTermInputs;
 use evenkeel_placement::demand::Demand;
 use evenkeel_placement::plan::score_labels::LabelledNode;
 use evenkeel_placement::score_labels::pod_shape::{ShapeContext, steady_shape};
-use evenkeel_placement::score_labels::shape_pods::over_namespaces;
+use evenkeel_placement::score_labels::shape_totals::merge_namespaces;
 use evenkeel_placement::score_labels::terms::carried_shape;
-use evenkeel_placement::score_labels::{Shape, ShapePods, shared_counts};
+use evenkeel_placement::score_labels::{Shape, ShapeTotals, shared_counts};
 use evenkeel_units::{Amount, Resources};
 
 use super::ClusterState;
@@ -29,7 +29,7 @@ pub(crate) struct LabelPlanView {
     /// Bound Pods of namespaces that take part, by shape, each namespace with its share.
     pub(crate) pods: BTreeMap<Shape, usize>,
     /// The bound Pods of each shape without that limit. Levels are computed for their mean demand.
-    pub(crate) demands: BTreeMap<Shape, ShapePods>,
+    pub(crate) demands: BTreeMap<Shape, ShapeTotals>,
     /// The shapes of Pods that were bound since the last view.
     pub(crate) bound: BTreeSet<Shape>,
     pub(crate) rounds: u64,
@@ -70,7 +70,7 @@ impl PlacementState {
     }
 
     /// The bound Pods by shape, of each namespace that takes part.
-    fn shaped_pods(&self) -> impl Iterator<Item = &BTreeMap<Shape, ShapePods>> {
+    fn shaped_pods(&self) -> impl Iterator<Item = &BTreeMap<Shape, ShapeTotals>> {
         let shapes = self.scores.shapes.iter();
         let taking_part = shapes.filter(|(namespace, _)| self.takes_score_terms(namespace));
         taking_part.map(|(_, shapes)| shapes)
@@ -115,7 +115,7 @@ impl ClusterState {
             nodes: inner.scores.nodes.values().cloned().collect(),
             labelled: Arc::clone(&inner.scores.labelled),
             pods: shared_counts(inner.shaped_pods()),
-            demands: over_namespaces(inner.shaped_pods()),
+            demands: merge_namespaces(inner.shaped_pods()),
             bound,
             rounds: inner.scores.rounds,
         }
@@ -124,7 +124,7 @@ impl ClusterState {
     /// The mean demand of a shape's Pods, for which the leader computes levels.
     pub(crate) fn mean_demand(&self, shape: &Shape) -> Option<Resources<Amount>> {
         let inner = self.lock();
-        let mut all = ShapePods::default();
+        let mut all = ShapeTotals::default();
         for pods in inner.shaped_pods().filter_map(|pods| pods.get(shape)) {
             all.merge(pods);
         }

@@ -1,5 +1,6 @@
 use evenkeel_metrics::usage::NodeSample;
 use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::node_table::NearTies;
 use evenkeel_placement::snapshot::{OptIn, SnapshotGap};
 use evenkeel_units::{Amount, Resource, Resources};
@@ -404,6 +405,50 @@ fn the_workload_is_at_the_end_of_the_owner_chain() {
         Some(owner("Job", "web-7c64"))
     );
     assert_eq!(state.workload(&Pod::default()), None);
+}
+
+/// A Pod of the ReplicaSet `web` that started at `NOW` if it is on a node.
+fn replica(uid: &str, node: Option<&str>) -> Pod {
+    let mut pod = pod(uid, node, "");
+    let owner = json!([{"kind": "ReplicaSet", "name": "web", "uid": "rs", "controller": true}]);
+    pod.metadata.owner_references = serde_json::from_value(owner).unwrap();
+    let status = json!({"containerStatuses": [
+        {"name": "app", "state": {"running": {"startedAt": NOW.to_string()}}}]});
+    if node.is_some() {
+        pod.status = serde_json::from_value(status).unwrap();
+    }
+    pod
+}
+
+#[test]
+fn new_pods_take_the_room_that_earlier_ones_used_in_their_first_minutes() {
+    for (opted_in, expected) in [("true", 400), ("false", 0)] {
+        let state = synced();
+        state.apply_node(&node("a", &json!({})), NOW);
+        opt(&state, opted_in);
+        for uid in ["1", "2"] {
+            state.apply_pod(&replica(uid, Some("a")), NOW);
+        }
+        for second in [15, 200] {
+            let mut round = UsageSample::default();
+            for name in ["pod-1", "pod-2"] {
+                let used = Resources::new([Some(Amount::new(500)); 5]);
+                round.insert_pod(&PodName::new("shop", name), &used);
+            }
+            state.remember_usage(&round, NOW + jiff::SignedDuration::from_secs(second));
+        }
+        // Only a measurement tells of it, whatever the Pod's author writes.
+        let mut third = replica("3", None);
+        let forged = r#"{"cpu":100,"startUp":{"cpu":4000}}"#;
+        let annotations = &mut third.metadata.annotations;
+        annotations.insert("evenkeel.dev/demand".to_owned(), forged.to_owned());
+        state.add_history(&mut third);
+        place(&state, &third);
+        let snapshot = state.snapshot();
+        let start_up = snapshot.nodes.get("a").unwrap().start_up;
+        assert_eq!(start_up[Resource::Cpu], Amount::new(expected), "{opted_in}");
+        assert_eq!(start_up[Resource::Memory], Amount::ZERO);
+    }
 }
 
 #[test]

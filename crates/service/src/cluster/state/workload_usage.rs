@@ -1,16 +1,19 @@
-//! The usual usage of workloads' Pods, for new Pods that declare none themselves. It has locks of
-//! its own, and requests take none of them.
+//! The usage of workloads' Pods, for new Pods: the usual one, where they declare none themselves, and
+//! that of first minutes. It has locks of its own, and requests take none of them.
 
 use evenkeel_metrics::usage::UsageSample;
 use evenkeel_objects::meta::OwnerReference;
 use evenkeel_objects::pod::Pod;
 use evenkeel_placement::demand::with_history;
+use evenkeel_placement::extender::placement_rules::has_checked_claims;
 use evenkeel_placement::snapshot::OptIn;
-use evenkeel_units::{Amount, Resources};
+use evenkeel_placement::start_up::StartedPod;
+use evenkeel_units::Resources;
 use jiff::Timestamp;
 
 use super::ClusterState;
 use crate::cluster::autoscaling::WorkloadKey;
+use crate::cluster::pod_store::ObservedPod;
 
 impl ClusterState {
     /// Adds a round of measurements to what is known of workloads; some ten milliseconds of work in a
@@ -24,7 +27,34 @@ impl ClusterState {
         self.0.history.feed(round, resolve, counts, now);
     }
 
-    /// Adds to a Pod the usage of other Pods of its workload, where it declares none itself. The answer shows
+    /// Observes a Pod of an opted-in namespace in its first minutes.
+    pub(super) fn observe_start(&self, seen: &ObservedPod<'_>) {
+        let (pod, namespace) = (seen.pod, seen.pod.namespace());
+        let facts = pod.facts(&seen.name, Resources::default(), seen.now);
+        let Some((started, controller)) = facts.started.zip(pod.metadata.controller()) else {
+            return;
+        };
+        let started = StartedPod {
+            name: &seen.name,
+            started,
+            host_network: facts.host_network,
+            reuses_name: controller.kind == "StatefulSet",
+        };
+        let runs = facts.node.is_some() && facts.finished.is_none();
+        if !runs || !started.is_new(seen.now) || !has_checked_claims(pod) {
+            return;
+        }
+        let inner = self.lock();
+        if inner.has_opted_in(namespace) {
+            let owner = inner.owners.resolve(namespace, controller);
+            drop(inner);
+            let workload = WorkloadKey::of(namespace, &owner);
+            self.0.history.observe_start(&workload, &started, seen.now);
+        }
+    }
+
+    /// Adds to a Pod the usage of other Pods of its workload, where it declares none itself, and that of
+    /// their first minutes. The answer shows
     /// that usage to the caller. So use it only for known callers and for data from the API server.
     pub fn add_history(&self, pod: &mut Pod) {
         if let Some(with) = self.with_history(pod) {
@@ -33,16 +63,17 @@ impl ClusterState {
     }
 
     pub(super) fn with_history(&self, pod: &Pod) -> Option<Pod> {
-        let used = |controller: &OwnerReference| self.used_beside(pod.namespace(), controller);
-        with_history(pod, self.0.settings.caps_as_demand, used)
-    }
-
-    fn used_beside(
-        &self,
-        namespace: &str,
-        controller: &OwnerReference,
-    ) -> Resources<Option<Amount>> {
-        let owner = self.lock().owners.resolve(namespace, controller);
-        self.0.history.usual(&WorkloadKey::of(namespace, &owner))
+        let controller = pod.metadata.controller()?;
+        let owner = self.lock().owners.resolve(pod.namespace(), controller);
+        let workload = WorkloadKey::of(pod.namespace(), &owner);
+        let used = |_: &OwnerReference| self.0.history.usual(&workload);
+        let with = with_history(pod, self.0.settings.caps_as_demand, used);
+        let start_up = self.0.history.start_up(&workload);
+        if start_up == Resources::default() {
+            return with;
+        }
+        let mut with = with.unwrap_or_else(|| pod.clone());
+        with.start_up = start_up;
+        Some(with)
     }
 }

@@ -1,5 +1,5 @@
 //! The parts of the cluster's state that follow Pods. Each event of a Pod is read once, and every
-//! view takes it under its own lock.
+//! store takes it under its own lock.
 
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 /// A Pod as an event or kube-scheduler shows it.
 pub(super) struct ObservedPod<'a> {
     pub(super) pod: &'a Pod,
-    /// Views that keep the name share its text.
+    /// Stores that keep the name share its text.
     pub(super) name: PodName,
     pub(super) demand: Demand,
     pub(super) now: Timestamp,
@@ -28,7 +28,7 @@ impl<'a> ObservedPod<'a> {
 }
 
 /// A part of the state that keeps something of each Pod, by UID.
-pub(super) trait PodView {
+pub(super) trait PodStore {
     /// Takes a Pod as it now is.
     fn apply(&mut self, seen: &ObservedPod<'_>);
     /// Forgets a Pod that was deleted.

@@ -10,13 +10,13 @@ use evenkeel_units::{Amount, Resources};
 use super::shape::Shape;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ShapePods {
+pub struct ShapeTotals {
     pub count: usize,
     /// The sum over the Pods.
     demand: Resources<Amount>,
 }
 
-impl ShapePods {
+impl ShapeTotals {
     /// Counts a Pod with this demand.
     pub fn add(&mut self, demand: &Resources<Amount>) {
         self.merge(&Self {
@@ -51,10 +51,10 @@ impl ShapePods {
 }
 
 /// The Pods of each shape, over all these namespaces.
-pub fn over_namespaces<'a>(
-    namespaces: impl IntoIterator<Item = &'a BTreeMap<Shape, ShapePods>>,
-) -> BTreeMap<Shape, ShapePods> {
-    let mut all: BTreeMap<Shape, ShapePods> = BTreeMap::new();
+pub fn merge_namespaces<'a>(
+    namespaces: impl IntoIterator<Item = &'a BTreeMap<Shape, ShapeTotals>>,
+) -> BTreeMap<Shape, ShapeTotals> {
+    let mut all: BTreeMap<Shape, ShapeTotals> = BTreeMap::new();
     for (shape, pods) in namespaces.into_iter().flatten() {
         all.entry(shape.clone()).or_default().merge(pods);
     }
@@ -70,14 +70,14 @@ mod tests {
         let demand = |cpu| Resources::new([Amount::new(cpu); 5]);
         let shape = Shape::named("normal-c2").unwrap();
         let namespace = |demands: &[u64]| {
-            let mut pods = ShapePods::default();
+            let mut pods = ShapeTotals::default();
             for cpu in demands {
                 pods.add(&demand(*cpu));
             }
             BTreeMap::from([(shape.clone(), pods)])
         };
         let [one, other, none] = [namespace(&[10, 20]), namespace(&[61]), namespace(&[])];
-        let mut all = over_namespaces([&one, &other, &none]);
+        let mut all = merge_namespaces([&one, &other, &none]);
         let pods = all.get_mut(&shape).unwrap();
         assert_eq!(pods.count, 3);
         assert_eq!(pods.mean_demand(), Some(demand(31)), "91 / 3, rounded up");
