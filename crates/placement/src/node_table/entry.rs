@@ -10,6 +10,7 @@ use evenkeel_objects::pod_name::PodName;
 use evenkeel_units::{Amount, Resource, Resources};
 use jiff::Timestamp;
 
+use super::NodeTableMap;
 use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
 use super::pending_bindings::AwaitedPod;
@@ -50,7 +51,8 @@ pub(super) struct NodeEntry {
     start_up: ResourceSums,
     ended_usage: ResourceSums,
     recent: Vec<Box<str>>,
-    ended: Vec<EndedPod>,
+    /// By name: thousands of Pods may end between two measurements of a resource.
+    ended: NodeTableMap<PodName, EndedPod>,
     pods: usize,
     awaited_pods: usize,
     terminating: Vec<Box<str>>,
@@ -167,45 +169,47 @@ impl NodeEntry {
 
     /// Ends a Pod, of which measurements may still hold some usage.
     pub(super) fn end(&mut self, pod: &PodEntry, at: Timestamp, sample: &UsageSample) {
-        self.remember_ended(EndedPod::new(pod, at, sample), sample);
+        let ended = EndedPod::new(pod, at, sample);
+        self.remember_ended(pod.name.clone(), ended, sample);
     }
 
     /// Remembers a Pod that has ended, as long as measurements hold some of its usage.
-    fn remember_ended(&mut self, ended: EndedPod, sample: &UsageSample) {
+    fn remember_ended(&mut self, name: PodName, ended: EndedPod, sample: &UsageSample) {
         let measured = self.measured.values().iter().flatten();
         if !measured
             .clone()
             .all(|measurement| ended.is_past(measurement))
         {
-            self.ended_usage.add(&ended.residue(&self.measured, sample));
-            self.ended.push(ended);
+            self.forget_ended(&name, sample);
+            let residue = ended.residue(&name, &self.measured, sample);
+            self.ended_usage.add(&residue);
+            self.ended.insert(name, ended);
         }
     }
 
     /// Forgets an ended Pod whose name another Pod has now, because usage under the name may be
     /// either's. Returns true if there was one.
     pub(super) fn forget_ended(&mut self, name: &PodName, sample: &UsageSample) -> bool {
-        let Some(position) = self.ended.iter().position(|ended| ended.name == *name) else {
+        let Some(ended) = self.ended.remove(name) else {
             return false;
         };
-        let ended = self.ended.swap_remove(position);
-        self.ended_usage
-            .subtract(&ended.residue(&self.measured, sample));
+        let residue = ended.residue(name, &self.measured, sample);
+        self.ended_usage.subtract(&residue);
         true
     }
 
     /// Samples hold usage of an ended Pod of this name.
     pub(super) fn remembers_ended(&self, name: &PodName) -> bool {
-        self.ended.iter().any(|ended| ended.name == *name)
+        self.ended.contains_key(name)
     }
 
     /// Resets the sums over Pods after a measurement, and returns the Pods to count again.
     pub(super) fn begin_recount(&mut self, moment: &CountingContext<'_>) -> Vec<Box<str>> {
         self.in_flight = ResourceSums::default();
         self.ended_usage = ResourceSums::default();
-        for ended in std::mem::take(&mut self.ended) {
+        for (name, ended) in std::mem::take(&mut self.ended) {
             if moment.now.duration_since(ended.at) <= moment.settings.longest_age() {
-                self.remember_ended(ended, moment.sample);
+                self.remember_ended(name, ended, moment.sample);
             }
         }
         std::mem::take(&mut self.recent)

@@ -220,7 +220,6 @@ fn most_since(first: Timestamp, usage: Amount, measurement: &NodeSample) -> Amou
 /// Samples still hold some of its usage.
 #[derive(Debug, Clone)]
 pub(super) struct EndedPod {
-    pub(super) name: PodName,
     pub(super) at: Timestamp,
     /// Usage at its end, where measured: no later sample holds more of it.
     used: Resources<Option<Amount>>,
@@ -231,7 +230,6 @@ impl EndedPod {
     /// `sample` was the newest at its end.
     pub(super) fn new(pod: &PodEntry, at: Timestamp, sample: &UsageSample) -> Self {
         Self {
-            name: pod.name.clone(),
             at,
             used: pod.shown(sample),
             host_network: pod.host_network,
@@ -246,10 +244,11 @@ impl EndedPod {
     /// The usage that the measurements still hold.
     pub(super) fn residue(
         &self,
+        name: &PodName,
         measured: &Resources<Option<NodeSample>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
-        let shown = shown_of(&self.name, self.host_network, sample);
+        let shown = shown_of(name, self.host_network, sample);
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_past(measurement) => {
                 let shown = shown[resource].unwrap_or_default();
