@@ -8,6 +8,7 @@ mod commands;
 mod configuration;
 mod faults;
 mod profiles;
+mod score_labels;
 mod signals;
 mod tuning;
 

@@ -60,6 +60,7 @@ Examples:
   evenkeel dev --duration 5m --fault metrics-down@10m..20m --fault node-loss@30m..50m
   evenkeel dev --scenario examples/scenarios/tight.yaml --fault hang@3m..5m
   evenkeel dev --set scheduling.scaleIn=balance --set scheduling.overload.taint=enforce
+  evenkeel dev --set scheduling.scoreLabels=on
   evenkeel dev --config deploy/base/config.yaml --set writes=disabled
   evenkeel dev --replay incident.tar --set scaling.mode=floor
   evenkeel dev --duration 30s --no-tty
@@ -77,6 +78,9 @@ api-restart, node-loss (the first node; the default scheduler loses it too in th
 FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is on the clock. The service
 uses the time of the scenario in annotations, Events and its API, and so do the ages of `kubectl get`.
 Ages that kubectl computes itself, such as those of Events in describe, use the date of this machine.
+
+With `scheduling.scoreLabels=on` the scheduler calls no extender, like that of a managed cluster. The
+ConfigMap kube-scheduler in namespace kube-system holds its configuration; a change takes effect at once.
 
 The service reads the configuration of `evenkeel serve`: --config, EVENKEEL_ variables and --set.
 dev sets addresses, certificates and Prometheus itself, and adapts times that you do not set to
@@ -366,6 +370,7 @@ fn run_once(
         line: given.headroom,
         configuration: given.fields.clone(),
         patience: args.patience,
+        calls_extender: !given.has_score_labels,
         keeps_pace: true,
         begins_as: input
             .record

@@ -135,7 +135,7 @@ impl DevCluster {
         let client = clients::named(&config, "evenkeel-dev")?;
         let (addresses, ports) = LoopbackAddresses::reserve()?;
         cluster_objects::prepare(&client, &options, clock.now()).await?;
-        scheduler_config::write(&client).await?;
+        scheduler_config::write(&client, options.calls_extender).await?;
         let mut tasks = JoinSet::new();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
         let (prometheus, backend) = options.metrics(&machines, &timeline, &behaviour).await?;

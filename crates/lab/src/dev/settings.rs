@@ -14,6 +14,8 @@ use evenkeel_terminal::settings::ConfigArgs;
 pub(super) struct DevServiceConfig {
     /// The fields of file, environment and `--set`, as a file would have them.
     pub(super) fields: Map<String, Value>,
+    /// Score labels are on.
+    pub(super) has_score_labels: bool,
     /// The headroom line that follows.
     pub(super) headroom: Ratio,
     /// The part that replays of a record take.
@@ -35,6 +37,7 @@ pub(super) fn read(args: ConfigArgs) -> Result<DevServiceConfig, CliFailure> {
     let config = Config::load(&sources)?;
     Ok(DevServiceConfig {
         fields: Config::given(&sources)?,
+        has_score_labels: config.policy.score_labels.is_some(),
         headroom: config.policy.headroom,
         own: own_settings(config),
         shipped: own_settings(Config::load(&ConfigSources::default())?),

@@ -49,6 +49,8 @@ pub struct DevClusterOptions {
     /// Time limit of webhook and extender, in place of the shipped second and 200 ms, for busy
     /// machines.
     pub patience: Option<Duration>,
+    /// The scheduler calls the extender. Score labels are for clusters where it cannot.
+    pub calls_extender: bool,
     /// Slows the scenario down while this machine is too slow for it.
     pub keeps_pace: bool,
     /// The clock begins at the time of day of this time; `None` for that of the machine.
@@ -67,6 +69,7 @@ impl DevClusterOptions {
             folder,
             configuration: Map::new(),
             patience: None,
+            calls_extender: true,
             keeps_pace: false,
             begins_as: None,
         }

@@ -37,11 +37,23 @@ const CLIENT_LIFE: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// How often the ConfigMap is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-pub(super) async fn write(client: &Client) -> Result<(), StartError> {
-    let map: ConfigMap = typed(json!({"metadata": {"name": MAP}, "data": {KEY: SHIPPED}}));
+/// Writes the shipped file, or the part of it that a managed control plane has.
+pub(super) async fn write(client: &Client, calls_extender: bool) -> Result<(), StartError> {
+    let text = if calls_extender {
+        SHIPPED
+    } else {
+        without_extenders(SHIPPED)
+    };
+    let map: ConfigMap = typed(json!({"metadata": {"name": MAP}, "data": {KEY: text}}));
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), SYSTEM);
     maps.create(&PostParams::default(), &map).await?;
     Ok(())
+}
+
+/// They are the last key.
+fn without_extenders(file: &str) -> &str {
+    file.split_once("\nextenders:")
+        .map_or(file, |(before, _)| before)
 }
 
 pub(super) struct SchedulerConfigReloader {
