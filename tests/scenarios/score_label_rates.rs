@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use kube::Client;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::support::control_plane::objects::{self, node_of};
 use crate::support::control_plane::process::report;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
-use crate::support::dev_api::{ask, create};
+use crate::support::dev_api::{ask, create, patch};
 
 use super::throughput::{median, rounds, seconds_of_binding};
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
@@ -78,6 +79,36 @@ impl Pods {
     }
 }
 
+/// When the Pods of a burst come.
+#[derive(Clone, Copy)]
+enum Arrival {
+    /// All of them before kube-scheduler starts, which takes them as fast as it can.
+    Waiting,
+    /// As fast as the ReplicaSet controller creates them.
+    AtOnce,
+    OverAMinute,
+}
+
+#[derive(Clone, Copy)]
+struct BurstPlan {
+    pods: Pods,
+    count: usize,
+    arrival: Arrival,
+    /// In a namespace that has opted in.
+    labelled: bool,
+}
+
+impl BurstPlan {
+    const fn waiting(pods: Pods, count: usize, labelled: bool) -> Self {
+        Self {
+            pods,
+            count,
+            arrival: Arrival::Waiting,
+            labelled,
+        }
+    }
+}
+
 /// The outcome of one burst.
 struct Burst {
     rate: f64,
@@ -114,7 +145,8 @@ async fn compare(world: &World<'_>, evenkeel: &Evenkeel, pods: usize) {
         };
         let mut rates = [0.0; 2];
         for labelled in order {
-            let found = burst(world, evenkeel, Pods::Plain, pods, labelled).await;
+            let plan = BurstPlan::waiting(Pods::Plain, pods, labelled);
+            let found = burst(world, evenkeel, plan).await;
             rates[usize::from(labelled)] = found.rate;
             report(&format!(
                 "{nodes} nodes, labels {labelled}: {:.0} Pods/s, {:.1} % on hot nodes",
@@ -140,21 +172,42 @@ async fn compare(world: &World<'_>, evenkeel: &Evenkeel, pods: usize) {
 /// Pods with terms of their own, and all nodes without headroom.
 async fn of_every_kind(world: &World<'_>, evenkeel: &Evenkeel, pods: usize) {
     for kind in Pods::ALL {
-        let [plain, labelled] = [
-            burst(world, evenkeel, kind, pods, false).await.on_hot,
-            burst(world, evenkeel, kind, pods, true).await.on_hot,
-        ];
-        report(&format!(
-            "{}: {:.1} % on hot nodes, without labels {:.1} %",
-            kind.name(),
-            100.0 * labelled,
-            100.0 * plain
-        ));
+        both(world, evenkeel, &kind.name(), |labelled| {
+            BurstPlan::waiting(kind, pods, labelled)
+        })
+        .await;
+    }
+    for (arrival, name) in [
+        (Arrival::AtOnce, "300 at once"),
+        (Arrival::OverAMinute, "300 over a minute"),
+    ] {
+        both(world, evenkeel, name, |labelled| BurstPlan {
+            arrival,
+            ..BurstPlan::waiting(Pods::Plain, 300, labelled)
+        })
+        .await;
     }
     heat(world, |_| true);
     await_labels(world, "every label is low", |_, level| level == 0).await;
-    let full = burst(world, evenkeel, Pods::Plain, pods, true).await;
+    let plan = BurstPlan::waiting(Pods::Plain, pods, true);
+    let full = burst(world, evenkeel, plan).await;
     report(&format!("all nodes full: {:.0} Pods/s", full.rate));
+}
+
+/// Reports a burst without score labels and one with them.
+async fn both(
+    world: &World<'_>,
+    evenkeel: &Evenkeel,
+    name: &str,
+    plan: impl Fn(bool) -> BurstPlan,
+) {
+    let plain = burst(world, evenkeel, plan(false)).await.on_hot;
+    let labelled = burst(world, evenkeel, plan(true)).await.on_hot;
+    report(&format!(
+        "{name}: {:.1} % on hot nodes, without labels {:.1} %",
+        100.0 * labelled,
+        100.0 * plain
+    ));
 }
 
 fn heat(world: &World<'_>, is_hot: impl Fn(usize) -> bool) {
@@ -165,7 +218,8 @@ fn heat(world: &World<'_>, is_hot: impl Fn(usize) -> bool) {
 
 /// Lets the leader learn the shape of the Pods, and waits for its labels.
 async fn teach(world: &World<'_>, evenkeel: &Evenkeel) {
-    burst(world, evenkeel, Pods::Plain, 10, true).await;
+    let plan = BurstPlan::waiting(Pods::Plain, 10, true);
+    burst(world, evenkeel, plan).await;
     await_labels(world, "cold nodes have better labels", |index, level| {
         (level > 2) == (index % 2 == 1)
     })
@@ -197,32 +251,39 @@ fn level_of(nodes: &Value, name: &str) -> Option<u8> {
         .min()
 }
 
-/// All Pods wait before kube-scheduler starts, which takes them as fast as it can.
-async fn burst(
-    world: &World<'_>,
-    evenkeel: &Evenkeel,
-    kind: Pods,
-    count: usize,
-    labelled: bool,
-) -> Burst {
+async fn burst(world: &World<'_>, evenkeel: &Evenkeel, plan: BurstPlan) -> Burst {
     let client = &world.plane.client;
+    let count = plan.count;
     let number = BURSTS.fetch_add(1, Ordering::Relaxed);
     let namespace = &format!("burst-{number}");
     world.plane.stop_scheduler();
-    let annotations: &[(&str, &str)] = if labelled { &OPTED_IN } else { &[] };
+    let annotations: &[(&str, &str)] = if plan.labelled { &OPTED_IN } else { &[] };
     objects::create_namespace(client, namespace, annotations).await;
-    if labelled {
+    if plan.labelled {
         world.await_webhook(namespace).await;
     }
     let deployments = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
-    create(client, &deployments, &kind.deployment(count)).await;
-    await_pods(client, namespace, count).await;
     let mut configuration = plain_scheduling();
     configuration["clientConnection"] = json!({"qps": 5000, "burst": 5000});
-    let (seconds, ()) = tokio::join!(
-        seconds_of_binding(client, namespace, count),
-        world.plane.start_scheduler(configuration)
-    );
+    let binding = seconds_of_binding(client, namespace, count);
+    let seconds = match plan.arrival {
+        Arrival::Waiting => {
+            create(client, &deployments, &plan.pods.deployment(count)).await;
+            await_pods(client, namespace, count).await;
+            let scheduling = world.plane.start_scheduler(configuration);
+            tokio::join!(binding, scheduling).0
+        }
+        Arrival::AtOnce => {
+            world.plane.start_scheduler(configuration).await;
+            let deployment = plan.pods.deployment(count);
+            tokio::join!(binding, create(client, &deployments, &deployment)).0
+        }
+        Arrival::OverAMinute => {
+            world.plane.start_scheduler(configuration).await;
+            create(client, &deployments, &plan.pods.deployment(0)).await;
+            tokio::join!(binding, scale_over_a_minute(client, &deployments, count)).0
+        }
+    };
     let pods = objects::pods(client, namespace).await;
     let mut by_node: BTreeMap<&str, usize> = BTreeMap::new();
     for node in pods.iter().filter_map(node_of) {
@@ -244,6 +305,16 @@ async fn burst(
     Burst {
         rate: share(count) / seconds,
         on_hot: share(on_hot) / share(count),
+    }
+}
+
+async fn scale_over_a_minute(client: &Client, deployments: &str, count: usize) {
+    let path = format!("{deployments}/{APP}");
+    for second in 1..=60 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let replicas = json!({"spec": {"replicas": count * second / 60}});
+        let (status, answer) = patch(client, &path, "merge", &replicas).await;
+        assert_eq!(status, 200, "{answer}");
     }
 }
 

@@ -20,7 +20,6 @@ use crate::support::control_plane::process::report;
 use crate::support::control_plane::with_control_plane;
 
 use crate::support::control_plane::evenkeel::Evenkeel;
-use crate::support::control_plane::manifests::NAMESPACE;
 
 use super::idle_extender::IdleExtender;
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
@@ -37,8 +36,6 @@ enum Asked<'a> {
     Evenkeel(&'a Evenkeel),
     /// Which is not told of choices.
     EvenkeelUntold(&'a Evenkeel),
-    /// By the webhook's name, by which it is offered HTTP/2.
-    EvenkeelByHttp2(&'a Evenkeel),
 }
 
 impl<'a> Asked<'a> {
@@ -51,16 +48,13 @@ impl<'a> Asked<'a> {
             Self::IdleByTls(_) => Self::IDLE_BY_TLS,
             Self::Evenkeel(_) => "with",
             Self::EvenkeelUntold(_) => "untold",
-            Self::EvenkeelByHttp2(_) => "http2",
         }
     }
 
     const fn evenkeel(self) -> Option<&'a Evenkeel> {
         match self {
             Self::Nobody | Self::Idle(_) | Self::IdleByTls(_) => None,
-            Self::Evenkeel(asked) | Self::EvenkeelUntold(asked) | Self::EvenkeelByHttp2(asked) => {
-                Some(asked)
-            }
+            Self::Evenkeel(asked) | Self::EvenkeelUntold(asked) => Some(asked),
         }
     }
 
@@ -68,20 +62,11 @@ impl<'a> Asked<'a> {
         let mut configuration = match self {
             Self::Nobody => plain_scheduling(),
             Self::Idle(asked) | Self::IdleByTls(asked) => asked.instead_of(world.scheduling()),
-            Self::Evenkeel(_) | Self::EvenkeelUntold(_) | Self::EvenkeelByHttp2(_) => {
-                world.scheduling()
-            }
+            Self::Evenkeel(_) | Self::EvenkeelUntold(_) => world.scheduling(),
         };
-        match self {
-            Self::EvenkeelByHttp2(_) => {
-                let name = format!("evenkeel.{NAMESPACE}.svc");
-                configuration["extenders"][0]["tlsConfig"]["serverName"] = json!(name);
-            }
-            Self::EvenkeelUntold(_) => {
-                let extender = configuration["extenders"][0].as_object_mut();
-                extender.expect("an extender").remove("bindVerb");
-            }
-            _ => {}
+        if let Self::EvenkeelUntold(_) = self {
+            let extender = configuration["extenders"][0].as_object_mut();
+            extender.expect("an extender").remove("bindVerb");
         }
         // As many bindings as it can make, not the fifty a second of the default.
         configuration["clientConnection"] = json!({"qps": 5000, "burst": 5000});
@@ -109,7 +94,6 @@ fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
             Asked::IdleByTls(&idle_by_tls),
             Asked::Evenkeel(&evenkeel),
             Asked::EvenkeelUntold(&evenkeel),
-            Asked::EvenkeelByHttp2(&evenkeel),
         ];
         let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for round in 0..rounds() {
