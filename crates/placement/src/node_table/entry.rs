@@ -2,15 +2,16 @@
 
 mod measurements;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use evenkeel_metrics::usage::{NodeSample, UsageSample};
 use evenkeel_objects::node_facts::NodeFacts;
 use evenkeel_objects::pod_name::PodName;
 use evenkeel_units::{Amount, Resource, Resources};
+use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
-use super::NodeTableMap;
 use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
 use super::pending_bindings::AwaitedPod;
@@ -52,7 +53,7 @@ pub(super) struct NodeEntry {
     ended_usage: ResourceSums,
     recent: Vec<Box<str>>,
     /// By name: thousands of Pods may end between two measurements of a resource.
-    ended: NodeTableMap<PodName, EndedPod>,
+    ended: HashMap<PodName, EndedPod, RandomState>,
     pods: usize,
     awaited_pods: usize,
     terminating: Vec<Box<str>>,

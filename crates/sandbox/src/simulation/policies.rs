@@ -10,6 +10,7 @@ mod evenkeel_labels;
 mod koordinator;
 mod load_variation;
 mod target_load_packing;
+mod usage_round;
 
 use std::str::FromStr;
 

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use evenkeel_metrics::usage::{NodeSample, UsageSample};
 use evenkeel_objects::bound_pod::BoundPod;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::node_facts::NodeFacts;
@@ -25,11 +24,11 @@ use evenkeel_placement::score_labels::pod_shape::ShapeContext;
 use evenkeel_placement::snapshot::{Namespaces, Snapshot};
 use evenkeel_placement::start_up::{StartUps, StartedPod};
 use evenkeel_placement::{SchedulingPolicy, kube_scheduler_scores};
-use evenkeel_units::{Amount, Resource, Resources};
+use evenkeel_units::{Amount, Resources};
 use jiff::{SignedDuration, Timestamp};
 
+use super::usage_round::usage_round;
 use crate::scenario::{Scenario, ScenarioWorkload};
-use crate::scrape::ScrapedSample;
 use crate::simulation::monitoring::NodeMonitor;
 use crate::simulation::own_settings::OwnSettings;
 use crate::simulation::policy::{LoadPolicy, NodeCandidate};
@@ -233,24 +232,8 @@ impl Evenkeel {
 impl LoadPolicy for Evenkeel {
     fn measured(&mut self, monitoring: &NodeMonitor, now: SignedDuration) {
         let now = autoscaler::date(now);
-        let mut round = UsageSample::default();
-        for (node, sample) in monitoring.node_samples() {
-            let at = autoscaler::date(sample.at);
-            let measured = |resource: Resource| {
-                Some(NodeSample {
-                    value: Amount::from_f64(sample.used[resource]),
-                    at,
-                    window: window(resource, sample.window),
-                })
-            };
-            round.insert_node(Arc::clone(&self.names[node]), &Resources::from_fn(measured));
-        }
-        for (pod, sample) in monitoring.pod_samples() {
-            if let Some(known) = self.pods.get(&pod) {
-                let used = rates_over(monitoring.window(), &sample);
-                round.insert_pod(&known.name, &used);
-            }
-        }
+        let known = |pod: PodId| self.pods.get(&pod).map(|known| &known.name);
+        let round = usage_round(&self.names, monitoring, known);
         self.starts.measure(&round, now);
         self.table.advance(now);
         self.table.apply_sample(Arc::new(round), now);
@@ -376,27 +359,6 @@ impl LoadPolicy for Evenkeel {
             }
         }
     }
-}
-
-/// Gauges have no span.
-const fn window(resource: Resource, window: SignedDuration) -> SignedDuration {
-    match resource {
-        Resource::Memory | Resource::Disk => SignedDuration::ZERO,
-        Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => window,
-    }
-}
-
-/// As Prometheus' `rate` over the window: a Pod younger than the window counts in proportion to its
-/// life, as it does in its node's rate.
-fn rates_over(window: SignedDuration, sample: &ScrapedSample) -> Resources<Option<Amount>> {
-    let lived = sample.window.as_secs_f64() / window.as_secs_f64();
-    Resources::from_fn(|resource| {
-        let used = sample.used[resource];
-        Some(Amount::from_f64(match resource {
-            Resource::Memory | Resource::Disk => used,
-            Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => used * lived.min(1.0),
-        }))
-    })
 }
 
 fn uid(pod: PodId) -> String {
