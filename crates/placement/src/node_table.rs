@@ -158,6 +158,7 @@ impl NodeTable {
         }
         if let Some(mut pod) = self.detach(uid) {
             let node = Arc::clone(&pod.node);
+            pod.keep_total(&demand);
             pod.demand = demand;
             self.attach(uid, pod, now);
             self.resolve(&node, now);

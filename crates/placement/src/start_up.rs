@@ -204,7 +204,8 @@ impl StartingPod {
     }
 }
 
-fn is_new(started: Timestamp, now: Timestamp) -> bool {
+/// The first minutes after this start have not passed.
+pub(crate) fn is_new(started: Timestamp, now: Timestamp) -> bool {
     now.duration_since(started).abs() <= FIRST_MINUTES
 }
 

@@ -199,7 +199,8 @@ fn refusals(
             .is_some_and(|node| question.refusing(node, &none).is_empty())
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
-    if careful.has_room() {
+    // Room for first minutes is only preferred, so it goes before no room for a Pod in doubt.
+    if careful.has_room() || question.at_start {
         careful
     } else {
         judge(UnboundPodScope::MostLikely, careful.doubted)

@@ -139,33 +139,27 @@ impl NodeEntry {
     /// Adds a Pod to the in-flight sum while samples may not contain all of it.
     pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &CountingContext<'_>) {
         pod.counted = None;
-        self.settle_start_up(pod);
         if self.is_settled(pod, moment) {
-            self.start_up.subtract(&pod.start_up());
-            pod.start_up = None;
+            self.keep_start_up(pod, &Resources::default());
             return;
         }
         let in_measured = pod.in_measured(&self.measured, moment.sample);
         let counted = pod.contribution(&self.measured, &in_measured);
+        let left = pod.start_up_left(&self.measured, &in_measured, moment.now);
+        self.keep_start_up(pod, &left);
         self.in_flight.add(&counted);
         pod.counted = (counted != Resources::default()).then(|| Box::new(counted));
         self.recent.push(uid.into());
     }
 
-    /// What a Pod uses of a resource is in the measurement once that holds all of it.
-    fn settle_start_up(&mut self, pod: &mut PodEntry) {
-        let Some(mut left) = pod.start_up.take() else {
-            return;
-        };
-        for (resource, measured) in self.measured.iter() {
-            if measured.is_some_and(|measured| pod.is_covered_by(&measured)) {
-                let held = std::mem::take(&mut left[resource]);
-                let of_resource =
-                    Resources::from_fn(|of| if of == resource { held } else { Amount::ZERO });
-                self.start_up.subtract(&of_resource);
-            }
+    /// Lowers what a Pod may use while it warms up to `left`.
+    fn keep_start_up(&mut self, pod: &mut PodEntry, left: &Resources<Amount>) {
+        if let Some(before) = pod.start_up.take() {
+            let after = Resources::from_fn(|of| before[of].min(left[of]));
+            self.start_up.subtract(&before);
+            self.start_up.add(&after);
+            pod.start_up = (after != Resources::default()).then(|| Box::new(after));
         }
-        pod.start_up = Some(left).filter(|left| **left != Resources::default());
     }
 
     /// Ends a Pod, of which measurements may still hold some usage.

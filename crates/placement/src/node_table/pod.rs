@@ -9,6 +9,7 @@ use evenkeel_units::{Amount, Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 
 use super::unstarted_pods::is_due;
+use crate::start_up::is_new;
 
 /// Where a Pod stands between binding and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +164,37 @@ impl PodEntry {
                 self.demand[resource].saturating_sub(in_measured[resource].unwrap_or_default())
             }
             _ => Amount::ZERO,
+        })
+    }
+
+    /// With another demand, it is expected to use no more than before while it warms up.
+    pub(super) fn keep_total(&mut self, demand: &Resources<Amount>) {
+        if let Some(start_up) = &mut self.start_up {
+            for of in Resource::ALL {
+                let total = self.demand[of].saturating_add(start_up[of]);
+                start_up[of] = start_up[of].min(total.saturating_sub(demand[of]));
+            }
+        }
+    }
+
+    /// What it may use beyond its demand and what measurements show of it. Nothing once its first
+    /// minutes are over, or of a resource whose measurement holds all of it.
+    pub(super) fn start_up_left(
+        &self,
+        measured: &Resources<Option<NodeSample>>,
+        in_measured: &Resources<Option<Amount>>,
+        now: Timestamp,
+    ) -> Resources<Amount> {
+        if self.started().is_some_and(|started| !is_new(started, now)) {
+            return Resources::default();
+        }
+        Resources::from_fn(|of| match &measured[of] {
+            Some(measurement) if self.is_covered_by(measurement) => Amount::ZERO,
+            _ => {
+                let most = self.demand[of].saturating_add(self.start_up()[of]);
+                let shown = in_measured[of].unwrap_or_default();
+                most.saturating_sub(self.demand[of].max(shown))
+            }
         })
     }
 

@@ -142,7 +142,13 @@ fn use_in_first_minutes_stands_beside_the_load_until_measurements_hold_all_of_th
     table.apply_pod("uid", &facts, at(10));
     table.apply_sample(sample(40, &[("a", 60)], &[("web", 120)]), at(40));
     assert_eq!(state(&table), (100, 170), "half of it is measured");
-    table.apply_sample(sample(70, &[("a", 50)], &[("web", 50)]), at(70));
+    table.apply_sample(sample(50, &[("a", 120)], &[("web", 180)]), at(50));
+    assert_eq!(state(&table), (120, 170), "more than R of it is measured");
+    let mut late = table;
+    late.apply_sample(sample(50, &[("a", 120)], &[("web", 180)]), at(191));
+    assert!(!late.nodes().is_warming_up(), "measurements have stopped");
+    let mut table = late;
+    table.apply_sample(sample(70, &[("a", 50)], &[("web", 50)]), at(192));
     assert_eq!(state(&table), (50, 50), "measured");
     assert!(!table.nodes().is_warming_up());
     table.remove_pod("uid", at(71));

@@ -48,6 +48,10 @@ impl ClusterState {
         if inner.has_opted_in(namespace) {
             let owner = inner.owners.resolve(namespace, controller);
             drop(inner);
+            // A Job that no CronJob makes runs once.
+            if owner.kind == "Job" {
+                return;
+            }
             let workload = WorkloadKey::of(namespace, &owner);
             self.0.history.observe_start(&workload, &started, seen.now);
         }
