@@ -24,7 +24,7 @@ use evenkeel_placement::plan::score_labels::{
 };
 use evenkeel_placement::score_labels::{KeptShapes, ScorePools, Shape};
 use evenkeel_service::config::{Config, ConfigSources};
-use evenkeel_units::{Amount, Resource, Resources};
+use evenkeel_units::{Amount, Resource, Resources, count_as_f64};
 use jiff::{SignedDuration, Timestamp};
 use support::percentiles;
 
@@ -50,7 +50,7 @@ fn mixed(number: usize) -> usize {
 
 /// 32 demands in different classes: two of each resource, of which each class is a fourth.
 fn demand(number: usize) -> Resources<Amount> {
-    let large = |bit: usize| number >> bit & 1 == 1;
+    let large = |bit: usize| (number >> bit) & 1 == 1;
     let step = |bit, small: u64| if large(bit) { small * 4 } else { small };
     let amounts = [
         step(0, 60),
@@ -206,7 +206,7 @@ fn main() {
         "a second of the leader, 5,000 nodes, 32 shapes",
         SECONDS,
         |second| {
-            if second % ROUND == 0 {
+            if second.is_multiple_of(ROUND) {
                 leader.measure(second);
             }
             leader.bind(second);
@@ -222,8 +222,8 @@ fn main() {
     } = leader.patched;
     println!(
         "    {:.1} patches a second with {:.1} labels and {:.0} bytes each; at most {waiting} nodes wait",
-        patches as f64 / seconds as f64,
-        labels as f64 / patches as f64,
-        bytes as f64 / patches as f64,
+        count_as_f64(patches) / count_as_f64(seconds),
+        count_as_f64(labels) / count_as_f64(patches),
+        count_as_f64(bytes) / count_as_f64(patches),
     );
 }

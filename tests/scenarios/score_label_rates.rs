@@ -201,12 +201,12 @@ async fn both(
     name: &str,
     plan: impl Fn(bool) -> BurstPlan,
 ) {
-    let plain = burst(world, evenkeel, plan(false)).await.on_hot;
+    let without = burst(world, evenkeel, plan(false)).await.on_hot;
     let labelled = burst(world, evenkeel, plan(true)).await.on_hot;
     report(&format!(
         "{name}: {:.1} % on hot nodes, without labels {:.1} %",
         100.0 * labelled,
-        100.0 * plain
+        100.0 * without
     ));
 }
 

@@ -42,12 +42,11 @@ pub fn print_headroom(explanation: &Explanation, to: &mut dyn Write) -> io::Resu
 }
 
 pub fn asks(explanation: &Explanation) -> String {
-    let [mut text, at_start] = [requests(explanation), at_start(explanation)];
-    if !at_start.is_empty() {
-        text += " In their first minutes, Pods of its workload used ";
-        text += &format!("{at_start}.");
+    let (requests, at_start) = (requests(explanation), at_start(explanation));
+    if at_start.is_empty() {
+        return requests;
     }
-    text
+    format!("{requests} In their first minutes, Pods of its workload used {at_start}.")
 }
 
 /// The use by other Pods of the workload in their first minutes; empty where that is no more than

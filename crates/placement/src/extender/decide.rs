@@ -194,9 +194,9 @@ fn refusals(
         let at = at.filter(|_| !refused.is_empty());
         let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
         let node = at.filter(|_| possible != Resources::default());
-        let none = Resources::default();
+        let nothing_more = Resources::default();
         node.and_then(|at| set.at(at))
-            .is_some_and(|node| question.refusing(node, &none).is_empty())
+            .is_some_and(|node| question.refusing(node, &nothing_more).is_empty())
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
     // Room for first minutes is only preferred, so it goes before no room for a Pod in doubt.
