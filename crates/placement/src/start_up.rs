@@ -1,7 +1,7 @@
 //! The use by Pods in their first minutes. A Pod that warms up uses more than it requests, and no
 //! measurement of its node shows that until it has run for a while. So Pods are observed from their
-//! start on, and the next Pods of a workload are expected to use as much. Only rates are observed: a
-//! gauge such as memory is in the first measurement as it is. Memory is bounded.
+//! start on, and the next Pods of a workload are expected to use as much. Only rates are observed,
+//! because a gauge such as memory is measured as it is. What is remembered is bounded.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,7 +12,7 @@ use evenkeel_units::{Amount, Resource, Resources};
 use foldhash::fast::RandomState;
 use jiff::{SignedDuration, Timestamp};
 
-/// A Pod is observed for so long after its start.
+/// The time after its start in which a Pod is observed.
 const FIRST_MINUTES: SignedDuration = SignedDuration::from_mins(3);
 /// A Pod that is first measured later has warmed up before.
 const FIRST_MEASURED: SignedDuration = SignedDuration::from_secs(90);
@@ -22,9 +22,9 @@ const AT_ONCE: usize = 8;
 const FEWEST: u32 = 2;
 /// In the running mean, each Pod has at least one part in so many.
 const MEMORY: u32 = 8;
-/// Workloads that are remembered: with some 150 bytes of each, less than 2 MiB.
+/// Workloads that are remembered, with about 150 bytes of each: less than 2 MiB.
 const WORKLOADS: usize = 10_000;
-/// A workload is remembered for so long after the last start of a Pod.
+/// The time after the last start of a Pod in which its workload is remembered.
 const LIFE: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The same with too few Pods, such as a job that runs once.
 const SHORT_LIFE: SignedDuration = SignedDuration::from_hours(1);

@@ -138,6 +138,12 @@ fn use_in_first_minutes_stands_beside_the_load_until_measurements_hold_all_of_th
     facts.bound = Some(at(2));
     table.apply_pod("uid", &facts, at(2));
     assert_eq!(state(&table), (100, 170), "bound");
+    for (demand, expected) in [(150, (150, 170)), (50, (50, 70))] {
+        table.set_demand("uid", cpu(demand), at(3));
+        assert_eq!(state(&table), expected, "never more than was expected");
+    }
+    table.apply_pod("uid", &facts, at(4));
+    assert_eq!(state(&table), (100, 170), "another event");
     (facts.started, facts.first_started) = (Some(at(10)), Some(at(10)));
     table.apply_pod("uid", &facts, at(10));
     table.apply_sample(sample(40, &[("a", 60)], &[("web", 120)]), at(40));

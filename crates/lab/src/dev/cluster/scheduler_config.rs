@@ -50,7 +50,7 @@ pub(super) async fn write(client: &Client, calls_extender: bool) -> Result<(), S
     Ok(())
 }
 
-/// They are the last key.
+/// The file up to `extenders`, its last key.
 fn without_extenders(file: &str) -> &str {
     file.split_once("\nextenders:")
         .map_or(file, |(before, _)| before)

@@ -542,6 +542,14 @@ fn the_twin_that_a_pod_may_have_gone_to_is_not_overfilled_by_the_next_one() {
     }
 }
 
+/// The harm: `b` alone passed, and the earlier Pod may be there.
+#[test]
+fn room_for_first_minutes_does_not_come_before_room_for_a_pod_in_doubt() {
+    let snapshot = in_doubt(&[("a", 500), ("b", 100), ("c", 300)], "c", "b");
+    let request = warming_up(450, &["a", "b", "c"]);
+    assert_eq!(passing_nodes(&request, &snapshot), ["a", "b", "c"]);
+}
+
 #[test]
 fn the_node_that_others_were_preempted_on_passes_for_the_pod_they_went_for() {
     let snapshot = snapshot(&[("a", 900), ("b", 950)]);
