@@ -8,8 +8,8 @@ import { state } from "./state.js";
 const SHOWN = 200;
 /** The least time between two reads of the list. */
 const PACE = 5000;
-/** The same for an explanation, which reads the API server. */
-const EXPLANATION_PACE = 60000;
+/** The same for an explanation, which reads the API server: as often as the HPA controller decides by default. */
+const EXPLANATION_PACE = 15000;
 
 const choice = { text: "", show: "all", more: 1 };
 let parts = null;

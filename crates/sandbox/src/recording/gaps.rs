@@ -15,8 +15,9 @@ const ALWAYS: [&str; 6] = [
      the ready Pods.",
     "Times of image pulls are unknown. They are part of the start of each Pod, on every node.",
     "Pods that lived for less than two scrapes have no series.",
-    "Affinity, taints, topology spread, volumes, priorities and disruption budgets are not \
-     replayed. Requests, limits and HPAs are those at the time of the recording.",
+    "Affinity, taints, volumes, priorities and disruption budgets are not replayed. Topology \
+     spread is kube-scheduler's default. Requests, limits and HPAs are those at the time of the \
+     recording.",
     "CronHPAs are not recorded. Fields such as \
      readiness gates and Evenkeel's own custom resources are not recorded.",
 ];
