@@ -13,7 +13,7 @@ use evenkeel_units::{Amount, ResourceSet, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::decide::FilterResult;
-use super::filter_cache::VerdictCache;
+use super::filter_cache::{FilterQuestion, UnboundPodScope, VerdictCache};
 use super::placement_rules::{Exemption, PlacementContext, PlacementRules};
 use super::wire::ExtenderRequest;
 use super::{decide, placement_rules};
@@ -21,7 +21,7 @@ use crate::balance::NodeScore;
 use crate::candidate_loads::scored_loads;
 use crate::demand::Demand;
 use crate::node_table::NodeState;
-use crate::{NodeLoad, balance, headroom};
+use crate::{NodeLoad, balance};
 
 pub use node::{NodeExplanation, ResourceExplanation, ResourceMap};
 
@@ -89,9 +89,16 @@ pub fn explain_among(
     let mut asked = request(pod, open);
     let mut filtered = decide::filter(&asked, call, &VerdictCache::default());
     let judgement = PlacementRules::if_judged(pod, call);
+    let question = FilterQuestion {
+        demand: filtered.demand.unwrap_or(judgement.demand.amounts),
+        headroom: judgement.headroom,
+        scope: UnboundPodScope::MostLikely,
+        at_start: filtered.at_start,
+    };
     let rule = |name: &Cow<'_, str>| {
-        table.get(name).map_or(ResourceSet::NONE, |node| {
-            headroom::refusing(&judgement.demand.amounts, &node.load, judgement.headroom)
+        let node = table.get(name);
+        node.map_or(ResourceSet::NONE, |node| {
+            question.refusing(node, &Resources::default())
         })
     };
     if placement_rules::exemption(pod, call).is_some_and(|why| !why.is_scored()) {

@@ -117,6 +117,26 @@ fn nodes_with_room_for_the_first_minutes_come_before_those_with_room_for_the_dem
     }
 }
 
+/// kube-scheduler does not ask about it, so the explanation judges it.
+#[test]
+fn a_cordoned_node_is_explained_by_the_demand_that_decided_for_the_others() {
+    let mut table = table(&[("open", 100), ("cordoned", 300)]);
+    let cordoned = NodeFacts {
+        capacity: Resources::new([Some(Amount::new(1000)); 5]),
+        ..NodeFacts::default()
+    };
+    table.apply_node("cordoned", cordoned, NOW);
+    let (snapshot, policy) = (snapshot_of(&table), policy());
+    for (start_up, expected) in [(0, (true, Some(0.4))), (600, (false, Some(0.9)))] {
+        let explained = explain(&warming_up(start_up, &[]).pod, &call(&snapshot, &policy));
+        let nodes = explained.nodes.iter();
+        let found = nodes
+            .filter(|node| node.name == "cordoned")
+            .map(|node| (node.passes, node.resources.0[Resource::Cpu].ratio_after));
+        assert_eq!(found.collect::<Vec<_>>(), [expected], "{start_up}");
+    }
+}
+
 #[test]
 fn new_pods_that_may_use_more_refuse_others_only_where_there_is_room_elsewhere() {
     let mut table = table(&[("a", 100), ("b", 100)]);
