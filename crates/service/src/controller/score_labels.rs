@@ -52,10 +52,12 @@ impl ScoreLabelRounds {
         let view = self.cluster.take_label_plan();
         if self.policy.score_labels.is_none() {
             memory.levels = ShapeLevels::default();
-        } else if self.waits(memory, &view, now) {
-            return Vec::new();
         } else {
-            self.compute(memory, &view, now);
+            let kept = self.kept_shapes(memory, &view, now);
+            if self.waits(memory, &view, now) {
+                return Vec::new();
+            }
+            self.compute(memory, &view, &kept, now);
         }
         let changes = changes(view.nodes.iter().map(AsRef::as_ref), &memory.levels);
         let outstanding = changes.len();
@@ -91,12 +93,26 @@ impl ScoreLabelRounds {
         view.rounds == 0 && now.duration_since(since) < self.policy.max_age
     }
 
-    /// Brings the levels of the shapes in use up to date.
-    fn compute(&self, memory: &mut ScoreLabelMemory, view: &LabelPlanView, now: Timestamp) {
+    fn kept_shapes(
+        &self,
+        memory: &mut ScoreLabelMemory,
+        view: &LabelPlanView,
+        now: Timestamp,
+    ) -> BTreeSet<Shape> {
         let is_configured = |shape: &&Shape| self.policy.profiles.get(shape.profile()).is_some();
         let labelled = view.labelled.iter().filter(is_configured);
         let labelled: BTreeSet<Shape> = labelled.cloned().collect();
-        let kept = memory.kept.choose(&view.pods, &labelled, now);
+        memory.kept.choose(&view.pods, &labelled, now)
+    }
+
+    /// Brings the levels of the kept shapes up to date.
+    fn compute(
+        &self,
+        memory: &mut ScoreLabelMemory,
+        view: &LabelPlanView,
+        kept: &BTreeSet<Shape>,
+        now: Timestamp,
+    ) {
         memory.levels.retain(|shape| kept.contains(shape));
         let is_due = memory.computed.is_none_or(|(rounds, at)| {
             rounds != view.rounds || now < at || now.duration_since(at) >= AT_MOST

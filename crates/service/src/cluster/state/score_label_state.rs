@@ -26,7 +26,8 @@ pub(super) struct ScoreLabelState {
     /// The shapes that more than one node has labels of; in a cluster of one node, that one.
     pub(super) labelled: Arc<BTreeSet<Shape>>,
     pods: ScoreMap<Box<str>, ShapedPod>,
-    /// Bound Pods by namespace and shape.
+    /// Bound Pods by namespace and shape. A shape stays without Pods until the next plan, so that
+    /// Pods that live for less than a second count as its use.
     pub(super) shapes: BTreeMap<Box<str>, BTreeMap<Shape, ShapeTotals>>,
     pub(super) controllers: ScoreMap<ControllerKey, ControllerShape>,
     /// The shapes of Pods that were bound since the last plan.
@@ -225,18 +226,18 @@ impl ScoreLabelState {
         if !pod.is_bound {
             return;
         }
-        let Some(shapes) = self.shapes.get_mut(&pod.namespace) else {
-            return;
-        };
-        if let Some(pods) = shapes.get_mut(&pod.shape) {
+        let shapes = self.shapes.get_mut(&pod.namespace);
+        if let Some(pods) = shapes.and_then(|shapes| shapes.get_mut(&pod.shape)) {
             pods.remove(&pod.demand);
-            if pods.count == 0 {
-                shapes.remove(&pod.shape);
-            }
         }
-        if shapes.is_empty() {
-            self.shapes.remove(&pod.namespace);
-        }
+    }
+
+    /// Forgets the shapes without Pods.
+    pub(super) fn forget_unused(&mut self) {
+        self.shapes.retain(|_, shapes| {
+            shapes.retain(|_, pods| pods.count > 0);
+            !shapes.is_empty()
+        });
     }
 
     pub(super) fn retain_pods(&mut self, keep: impl Fn(&str) -> bool) {
@@ -250,6 +251,8 @@ impl ScoreLabelState {
     pub(super) fn measured(&mut self) {
         self.rounds += 1;
         self.bound.clear();
+        // Replicas that do not lead make no plans.
+        self.forget_unused();
         self.free = None;
     }
 

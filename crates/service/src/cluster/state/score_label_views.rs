@@ -107,18 +107,21 @@ impl ClusterState {
         view
     }
 
-    /// The state that the leader plans score labels by; it forgets the Pods that were bound.
+    /// The state that the leader plans score labels by; it forgets the Pods that were bound, and the
+    /// shapes whose Pods have ended.
     pub(crate) fn take_label_plan(&self) -> LabelPlanView {
         let mut inner = self.lock();
         let bound = std::mem::take(&mut inner.scores.bound);
-        LabelPlanView {
+        let view = LabelPlanView {
             nodes: inner.scores.nodes.values().cloned().collect(),
             labelled: Arc::clone(&inner.scores.labelled),
             pods: shared_counts(inner.shaped_pods()),
             demands: merge_namespaces(inner.shaped_pods()),
             bound,
             rounds: inner.scores.rounds,
-        }
+        };
+        inner.scores.forget_unused();
+        view
     }
 
     /// The mean demand of a shape's Pods, for which the leader computes levels.

@@ -298,6 +298,30 @@ fn a_new_leader_changes_nothing_before_its_first_measurement() {
     assert_eq!(unmeasured.plan(NOW + age).len(), 1);
 }
 
+/// Jobs are shorter than a second, too, and the leader plans once a second.
+#[test]
+fn a_shape_is_in_use_though_its_pod_ended_before_the_plan() {
+    let mut planned = PlannedLabels::new(1);
+    let run = |planned: &PlannedLabels| {
+        planned.pod("p", ELSEWHERE);
+        planned.rounds.cluster.remove_pod("p", NOW);
+    };
+    run(&planned);
+    assert_eq!(planned.plan(NOW), [], "there is no measurement yet");
+    planned.measure(1, after(1));
+    let patches = planned.plan(after(1));
+    assert_eq!(patches.len(), 1);
+    planned.make(&patches);
+    assert_eq!(planned.labels(), ["4"]);
+    // The next leader has not planned yet when the Pod comes and goes.
+    let mut next = PlannedLabels::new(1);
+    next.measure(1, NOW);
+    assert_eq!(next.plan(NOW), []);
+    run(&next);
+    assert_eq!(next.plan(after(1)).len(), 1);
+    assert_eq!(next.rounds.cluster.take_label_plan().pods, BTreeMap::new());
+}
+
 /// A replica that has just started does not know the usage that gave the Pod its shape.
 #[test]
 fn a_pod_with_terms_counts_under_the_shape_that_it_reads() {
