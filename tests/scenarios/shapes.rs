@@ -20,7 +20,7 @@ use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
 
 use super::between::{Between, Kept};
-use super::throughput::seconds_of_binding;
+use super::throughput::{rounds, seconds_of_binding};
 use super::volumes;
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 
@@ -273,14 +273,16 @@ fn bursts_of_every_shape_stay_below_the_line() {
     });
 }
 
-/// The run prints how full nodes become then; the reader judges it.
+/// The run prints how full nodes become then; the reader judges it. `EVENKEEL_ROUNDS=2` has the largest burst, too.
 fn bursts_of_every_shape_are_bound_whichever_mechanism_is_taken_away() {
     with_control_plane(async |plane| {
         let world = World::new(plane, NODES, Patience::Ample).await;
         volumes::create_class(&plane.client).await;
         let evenkeel = world.serve_bursts().await;
         for mode in Mode::REDUCED {
-            for shape in &SHAPES {
+            // The largest burst takes longer than all others together.
+            let sizes = if rounds() > 1 { 0..=500 } else { 0..=100 };
+            for shape in SHAPES.iter().filter(|shape| sizes.contains(&shape.pods)) {
                 set_up(&world, shape).await;
                 run(&world, shape, mode).await;
             }
