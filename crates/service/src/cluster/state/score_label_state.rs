@@ -32,6 +32,8 @@ pub(super) struct ScoreLabelState {
     pub(super) controllers: ScoreMap<ControllerKey, ControllerShape>,
     /// The shapes of Pods that were bound since the last plan.
     pub(super) bound: BTreeSet<Shape>,
+    /// A plan was made since the last round.
+    pub(super) has_planned: bool,
     /// Measurement rounds until now.
     pub(super) rounds: u64,
     /// The free capacity of the median node, if it was computed since the last round.
@@ -252,7 +254,9 @@ impl ScoreLabelState {
         self.rounds += 1;
         self.bound.clear();
         // Replicas that do not lead make no plans.
-        self.forget_unused();
+        if !std::mem::take(&mut self.has_planned) {
+            self.forget_unused();
+        }
         self.free = None;
     }
 

@@ -120,6 +120,7 @@ impl ClusterState {
             bound,
             rounds: inner.scores.rounds,
         };
+        inner.scores.has_planned = true;
         inner.scores.forget_unused();
         view
     }

@@ -318,6 +318,7 @@ fn a_shape_is_in_use_though_its_pod_ended_before_the_plan() {
     next.measure(1, NOW);
     assert_eq!(next.plan(NOW), []);
     run(&next);
+    next.measure(1, NOW);
     assert_eq!(next.plan(after(1)).len(), 1);
     assert_eq!(next.rounds.cluster.take_label_plan().pods, BTreeMap::new());
 }
