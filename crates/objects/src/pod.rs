@@ -341,6 +341,12 @@ impl Pod {
         nominated.filter(|node| self.spec.node_name.is_none() && !node.is_empty())
     }
 
+    /// True if kube-scheduler has tried it and found no node.
+    pub fn is_unschedulable(&self) -> bool {
+        let scheduled = self.status.condition("PodScheduled");
+        scheduled.is_some_and(|told| told.status == "False" && told.reason == "Unschedulable")
+    }
+
     /// The time at which it was bound to its node, as far as its status tells.
     fn bound_at(&self) -> Option<Timestamp> {
         let scheduled = self.status.condition("PodScheduled");

@@ -18,16 +18,17 @@ const FIRST_MINUTES: SignedDuration = SignedDuration::from_mins(3);
 const FIRST_MEASURED: SignedDuration = SignedDuration::from_secs(90);
 /// Pods of a workload that are observed at once.
 const AT_ONCE: usize = 8;
-/// Fewer Pods tell nothing about the next one.
+/// Pods that are observed before their mean counts.
 const FEWEST: u32 = 2;
-/// In the running mean, each Pod has at least one part in so many.
+/// In the running mean, the newest Pod weighs at least one part in so many.
 const MEMORY: u32 = 8;
-/// Workloads that are remembered, with about 150 bytes of each: less than 2 MiB.
+/// Workloads that are remembered. Each takes about 150 bytes, and each Pod that starts 170: at most
+/// 15 MiB, if [`AT_ONCE`] Pods of each start together.
 const WORKLOADS: usize = 10_000;
 /// The time after the last start of a Pod in which its workload is remembered.
 const LIFE: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The same with too few Pods, such as a job that runs once.
-const SHORT_LIFE: SignedDuration = SignedDuration::from_hours(1);
+/// The same with too few Pods, such as a job that runs once. Daily runs are learnt, too.
+const SHORT_LIFE: SignedDuration = SignedDuration::from_hours(25);
 const RATES: [Resource; 3] = [Resource::Cpu, Resource::NetworkIo, Resource::DiskIo];
 
 /// A Pod that has started.

@@ -46,7 +46,12 @@ pub fn asks(explanation: &Explanation) -> String {
     if at_start.is_empty() {
         return requests;
     }
-    format!("{requests} In their first minutes, Pods of its workload used {at_start}.")
+    let judged = if explanation.judged_by_first_minutes {
+        " The rule judged nodes by this."
+    } else {
+        ""
+    };
+    format!("{requests} In their first minutes, Pods of its workload used {at_start}.{judged}")
 }
 
 /// The use by other Pods of the workload in their first minutes; empty where that is no more than

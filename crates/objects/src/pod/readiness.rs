@@ -17,8 +17,6 @@ pub fn start_time(pod: &Pod) -> Option<StartTime> {
     let condition = pod.status.condition("Ready")?;
     let ready = condition.last_transition_time?;
     let warm_up = ready.duration_since(pod.started_at()?);
-    let statuses = &pod.status.container_statuses;
-    let restarted = statuses.iter().any(|container| container.restart_count > 0);
     let created = pod.metadata.creation_timestamp?;
     let took = ready.duration_since(created);
     let waited = pod.bound_at().map(|bound| bound.duration_since(created));
@@ -26,7 +24,7 @@ pub fn start_time(pod: &Pod) -> Option<StartTime> {
         .unwrap_or_default()
         .max(SignedDuration::ZERO)
         .min(took);
-    let first = condition.status == "True" && !restarted && warm_up <= WARM_UP;
+    let first = condition.status == "True" && !pod.status.has_restarted() && warm_up <= WARM_UP;
     (first && !took.is_negative()).then(|| StartTime {
         waited,
         started: took - waited,

@@ -188,6 +188,12 @@ impl PodStatus {
             .max()
     }
 
+    /// True if one of its containers is not in its first run.
+    pub fn has_restarted(&self) -> bool {
+        let mut containers = self.container_statuses.iter();
+        containers.any(|container| container.restart_count > 0)
+    }
+
     pub fn condition(&self, kind: &str) -> Option<&PodCondition> {
         self.conditions
             .iter()

@@ -108,27 +108,9 @@ pub fn filter(
         };
     }
     let asked = CandidateNodes::of(&request.names, &call.snapshot.nodes);
-    let mut question = FilterQuestion {
-        demand: judgement.demand.at_start(),
-        headroom: judgement.headroom,
-        scope: UnboundPodScope::MostLikely,
-        at_start: true,
-    };
-    let lasting = FilterQuestion {
-        demand,
-        at_start: false,
-        ..question
-    };
-    let set = &call.snapshot.nodes;
-    if question.demand == demand && !set.is_warming_up() {
-        question = lasting;
-    }
-    let mut found = refusals(&asked, set, question, cache);
-    // Without room for first minutes, a Pod that needs less later does not wait.
-    if question.at_start && !found.has_room() {
-        question = lasting;
-        found = refusals(&asked, set, question, cache);
-    }
+    let (set, lasting) = (&call.snapshot.nodes, FilterQuestion::of(&judgement));
+    let (question, found) = preferred(&asked, request, set, &judgement, cache)
+        .unwrap_or_else(|| (lasting, refusals(&asked, set, lasting, cache)));
     let Refusals {
         refused,
         verdicts,
@@ -154,6 +136,36 @@ pub fn filter(
         relax(&mut filtered, request, call.snapshot, &demand);
     }
     filtered
+}
+
+/// The first stricter question by which a node has room: that for the Pod's peak in its first
+/// minutes, or that for its demand beside Pods that warm up. A Pod that kube-scheduler found no node
+/// for is asked about no more strictly: what else refuses these nodes is not known here.
+fn preferred(
+    asked: &CandidateNodes,
+    request: &ExtenderRequest<'_>,
+    set: &NodeSet,
+    judgement: &PlacementRules<'_>,
+    cache: &VerdictCache,
+) -> Option<(FilterQuestion, Refusals)> {
+    if request.pod.is_unschedulable() {
+        return None;
+    }
+    let beside_others = FilterQuestion {
+        at_start: true,
+        ..FilterQuestion::of(judgement)
+    };
+    let at_peak = FilterQuestion {
+        demand: judgement.demand.at_start(),
+        ..beside_others
+    };
+    let questions = [
+        (at_peak.demand != beside_others.demand).then_some(at_peak),
+        set.is_warming_up().then_some(beside_others),
+    ];
+    let found = |question| (question, refusals(asked, set, question, cache));
+    let mut found = questions.into_iter().flatten().map(found);
+    found.find(|(_, refusals)| refusals.has_room())
 }
 
 /// The resources that refuse at each node asked about, with the verdicts on all nodes.
@@ -199,7 +211,7 @@ fn refusals(
             .is_some_and(|node| question.refusing(node, &nothing_more).is_empty())
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
-    // Room for first minutes is only preferred, so it goes before no room for a Pod in doubt.
+    // If no node has both, room for first minutes is dropped before room for Pods in doubt.
     if careful.has_room() || question.at_start {
         careful
     } else {

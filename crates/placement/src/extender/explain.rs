@@ -13,7 +13,7 @@ use evenkeel_units::{Amount, ResourceSet, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::decide::FilterResult;
-use super::filter_cache::{FilterQuestion, UnboundPodScope, VerdictCache};
+use super::filter_cache::{FilterQuestion, VerdictCache};
 use super::placement_rules::{Exemption, PlacementContext, PlacementRules};
 use super::wire::ExtenderRequest;
 use super::{decide, placement_rules};
@@ -45,6 +45,9 @@ pub struct Explanation {
     pub headroom: f64,
     /// True where no node has headroom and the least loaded ones take the Pod all the same.
     pub relaxed: bool,
+    /// True where the rule took `startUp` for R if it is more, and counted `warmUp` of each node.
+    #[serde(default)]
+    pub judged_by_first_minutes: bool,
     /// The node that it most likely gets, or gets by what was answered.
     pub best: Option<String>,
     /// Annotations of the Pod that are not understood, or claim more than any node has.
@@ -53,8 +56,9 @@ pub struct Explanation {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DemandExplanation {
-    /// R in the headroom rule, in millicores, bytes or bytes per second.
+    /// R in the headroom rule, in millicores, bytes or bytes per second; without first minutes.
     pub amount: u64,
     /// R in the score, and as it counts for other Pods: without a request for cpu or memory,
     /// kube-scheduler's assumption.
@@ -91,9 +95,8 @@ pub fn explain_among(
     let judgement = PlacementRules::if_judged(pod, call);
     let question = FilterQuestion {
         demand: filtered.demand.unwrap_or(judgement.demand.amounts),
-        headroom: judgement.headroom,
-        scope: UnboundPodScope::MostLikely,
         at_start: filtered.at_start,
+        ..FilterQuestion::of(&judgement)
     };
     let rule = |name: &Cow<'_, str>| {
         let node = table.get(name);
@@ -209,6 +212,7 @@ fn explained(
         significance: call.policy.scoring.significance,
         headroom: headroom.get(),
         relaxed: filtered.relaxed,
+        judged_by_first_minutes: filtered.at_start,
         best: ranked.best,
         warnings: warnings(demand, &call.snapshot.nodes.largest()),
         nodes,

@@ -7,6 +7,7 @@ use evenkeel_units::{Amount, Ratio, ResourceSet, Resources};
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
+use super::placement_rules::PlacementRules;
 use crate::headroom;
 use crate::node_table::{NodeSet, NodeState};
 
@@ -33,6 +34,16 @@ pub(crate) struct FilterQuestion {
 }
 
 impl FilterQuestion {
+    /// The question about the Pod's demand, without first minutes.
+    pub(crate) fn of(judgement: &PlacementRules<'_>) -> Self {
+        Self {
+            demand: judgement.demand.amounts,
+            headroom: judgement.headroom,
+            scope: UnboundPodScope::MostLikely,
+            at_start: false,
+        }
+    }
+
     /// The resources that refuse a node on which this much more may be.
     pub(crate) fn refusing(&self, node: &NodeState, more: &Resources<Amount>) -> ResourceSet {
         let demand = Resources::from_fn(|of| self.demand[of].saturating_add(more[of]));

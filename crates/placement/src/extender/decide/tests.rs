@@ -82,7 +82,7 @@ fn body(pod: &Value, names: &[&str]) -> Vec<u8> {
         .into_bytes()
 }
 
-/// Which asks for 100 of CPU, and whose workload's Pods used `start_up` in their first minutes.
+/// A Pod that requests 100 of CPU. Pods of its workload used `start_up` in their first minutes.
 fn warming_up(start_up: u64, names: &[&str]) -> ExtenderRequest<'static> {
     let mut pod: Pod = serde_json::from_value(plain()).unwrap();
     pod.start_up[Resource::Cpu] = Amount::new(start_up);
@@ -117,6 +117,35 @@ fn nodes_with_room_for_the_first_minutes_come_before_those_with_room_for_the_dem
     }
 }
 
+/// What refused the Pod before may refuse the nodes with room again.
+#[test]
+fn a_pod_that_found_no_node_is_judged_by_its_demand_alone() {
+    let snapshot = snapshot(&[("a", 300), ("b", 100)]);
+    let mut request = warming_up(600, &["a", "b"]);
+    assert_eq!(passing_nodes(&request, &snapshot), ["b"]);
+    for (reason, expected) in [
+        ("SchedulingGated", &["b"][..]),
+        ("Unschedulable", &["a", "b"]),
+    ] {
+        let status =
+            json!({"conditions": [{"type": "PodScheduled", "status": "False", "reason": reason}]});
+        request.pod.status = serde_json::from_value(status).unwrap();
+        assert_eq!(passing_nodes(&request, &snapshot), expected, "{reason}");
+    }
+}
+
+#[test]
+fn a_pod_whose_peak_fits_nowhere_goes_beside_no_other_that_warms_up() {
+    let mut table = table(&[("a", 100), ("b", 100)]);
+    let name = PodName::new("shop", "first");
+    let mut facts = BoundPod::on(&name, None, Resources::default());
+    facts.start_up[Resource::Cpu] = Amount::new(650);
+    table.ask("first", &facts, NOW);
+    table.place("first", "a", NearTies::default(), NOW);
+    let request = warming_up(900, &["a", "b"]);
+    assert_eq!(passing_nodes(&request, &snapshot_of(&table)), ["b"]);
+}
+
 /// kube-scheduler does not ask about it, so the explanation judges it.
 #[test]
 fn a_cordoned_node_is_explained_by_the_demand_that_decided_for_the_others() {
@@ -134,6 +163,7 @@ fn a_cordoned_node_is_explained_by_the_demand_that_decided_for_the_others() {
             .filter(|node| node.name == "cordoned")
             .map(|node| (node.passes, node.resources.0[Resource::Cpu].ratio_after));
         assert_eq!(found.collect::<Vec<_>>(), [expected], "{start_up}");
+        assert_eq!(explained.judged_by_first_minutes, start_up > 0);
     }
 }
 

@@ -42,7 +42,8 @@ pub struct NodeExplanation {
 #[serde(rename_all = "camelCase")]
 pub struct ResourceExplanation {
     /// N: the measured load, plus Pods in flight, minus Pods that are gone; without a fresh
-    /// measurement the larger of the last one and the Pods' demands.
+    /// measurement the larger of the last one and the Pods' demands. With `warmUp` where
+    /// `judgedByFirstMinutes`.
     pub load: u64,
     /// T; absent when it is not known, and the resource then takes no part.
     pub capacity: Option<u64>,
@@ -63,6 +64,9 @@ pub struct ResourceExplanation {
     pub age_seconds: Option<i64>,
     /// The load of Pods that are placed there and not measured yet.
     pub in_flight: u64,
+    /// What new Pods here may use beyond their demand while they warm up.
+    #[serde(default)]
+    pub warm_up: u64,
     /// The part of the measured load that comes from Pods that are gone.
     pub gone: u64,
     pub demanded: u64,
@@ -160,6 +164,7 @@ impl NodeFindings<'_> {
             measured: measured.map(|measured| measured.value.get()),
             age_seconds: measured.map(|measured| now.duration_since(measured.at).as_secs()),
             in_flight: detail.in_flight[resource].get(),
+            warm_up: self.node.start_up[resource].get(),
             gone: detail.gone[resource].get(),
             demanded: detail.committed[resource].get(),
             possible: self.possible[resource].get(),

@@ -41,7 +41,9 @@ impl ClusterState {
             reuses_name: controller.kind == "StatefulSet",
         };
         let runs = facts.node.is_some() && facts.finished.is_none();
-        if !runs || !started.is_new(seen.now) || !has_checked_claims(pod) {
+        // The runs of a crash loop would count as many new Pods.
+        let has_restarted = pod.status.has_restarted();
+        if !runs || has_restarted || !started.is_new(seen.now) || !has_checked_claims(pod) {
             return;
         }
         let inner = self.lock();
@@ -57,9 +59,9 @@ impl ClusterState {
         }
     }
 
-    /// Adds to a Pod the usage of other Pods of its workload, where it declares none itself, and that of
-    /// their first minutes. The answer shows
-    /// that usage to the caller. So use it only for known callers and for data from the API server.
+    /// Adds to a Pod the usage of other Pods of its workload, where it declares none itself, and that
+    /// of their first minutes. The answer shows that usage to the caller. So use it only for known
+    /// callers and for data from the API server.
     pub fn add_history(&self, pod: &mut Pod) {
         if let Some(with) = self.with_history(pod) {
             *pod = with;
