@@ -42,6 +42,15 @@ impl Shell<'_> {
         }
     }
 
+    /// Runs kubectl where it is installed; it has to succeed and to print the part.
+    async fn kubectl(&self, arguments: &str, part: &str) {
+        let program = "/usr/bin/kubectl";
+        if Path::new(program).exists() {
+            let (succeeds, text) = self.run(program, arguments).await;
+            assert!(succeeds && text.contains(part), "{arguments}: {text}");
+        }
+    }
+
     fn file(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
     }
@@ -74,9 +83,7 @@ async fn every_documented_command_works_on_a_cluster_of_dev() {
     what_the_service_knows(&shell, &pod, &why).await;
     what_prometheus_remembers(&shell).await;
     what_stands_in_the_cluster(&shell).await;
-    if Path::new("/usr/bin/kubectl").exists() {
-        what_kubectl_does(&shell, &pod).await;
-    }
+    what_kubectl_does(&shell).await;
     cluster.stop().await;
 }
 
@@ -87,6 +94,10 @@ async fn what_the_service_knows(shell: &Shell<'_>, pod: &str, why: &str) {
     shell
         .evenkeel(&explain, true, &["kube-scheduler chose", why])
         .await;
+    // At once: the HPA may remove the Pod later.
+    let (namespace, name) = pod.split_once('/').unwrap();
+    let describe = format!("-n {namespace} describe pod {name}");
+    shell.kubectl(&describe, "Scheduled").await;
 }
 
 /// The commands that read the past have a week of it.
@@ -145,11 +156,9 @@ async fn what_stands_in_the_cluster(shell: &Shell<'_>) {
     shell.evenkeel(cron, true, &["office-hours"]).await;
 }
 
-async fn what_kubectl_does(shell: &Shell<'_>, pod: &str) {
-    let (namespace, name) = pod.split_once('/').unwrap();
+async fn what_kubectl_does(shell: &Shell<'_>) {
     for (arguments, part) in [
         ("get hpa -A", "web"),
-        (&*format!("-n {namespace} describe pod {name}"), "Scheduled"),
         (
             "apply -n shop -f examples/cron/office-hours.yaml",
             "does not evaluate x-kubernetes-validations",
@@ -157,7 +166,6 @@ async fn what_kubectl_does(shell: &Shell<'_>, pod: &str) {
         ("-n shop get cronhpas", "office-hours"),
         ("-n shop describe cronhpa", "Name:"),
     ] {
-        let (succeeds, text) = shell.run("/usr/bin/kubectl", arguments).await;
-        assert!(succeeds && text.contains(part), "{arguments}: {text}");
+        shell.kubectl(arguments, part).await;
     }
 }
