@@ -280,7 +280,7 @@ fn bursts_of_every_shape_are_bound_whichever_mechanism_is_taken_away() {
         volumes::create_class(&plane.client).await;
         let evenkeel = world.serve_bursts().await;
         for mode in Mode::REDUCED {
-            // The largest burst takes longer than all others together.
+            // The largest burst has more than a third of all Pods.
             let sizes = if rounds() > 1 { 0..=500 } else { 0..=100 };
             for shape in SHAPES.iter().filter(|shape| sizes.contains(&shape.pods)) {
                 set_up(&world, shape).await;

@@ -47,7 +47,7 @@ pub fn asks(explanation: &Explanation) -> String {
         return requests;
     }
     let judged = if explanation.judged_by_first_minutes {
-        " The rule judged nodes by this."
+        " Evenkeel judged the nodes by this."
     } else {
         ""
     };

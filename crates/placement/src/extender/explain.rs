@@ -45,9 +45,12 @@ pub struct Explanation {
     pub headroom: f64,
     /// True where no node has headroom and the least loaded ones take the Pod all the same.
     pub relaxed: bool,
-    /// True where the rule took `startUp` for R if it is more, and counted `warmUp` of each node.
+    /// True where the rule took `startUp` for R, of each resource of which it is more.
     #[serde(default)]
     pub judged_by_first_minutes: bool,
+    /// True where the rule added `warmUp` to the load of each node.
+    #[serde(default)]
+    pub counts_warm_up: bool,
     /// The node that it most likely gets, or gets by what was answered.
     pub best: Option<String>,
     /// Annotations of the Pod that are not understood, or claim more than any node has.
@@ -212,7 +215,8 @@ fn explained(
         significance: call.policy.scoring.significance,
         headroom: headroom.get(),
         relaxed: filtered.relaxed,
-        judged_by_first_minutes: filtered.at_start,
+        judged_by_first_minutes: judged != demand.amounts,
+        counts_warm_up: filtered.at_start,
         best: ranked.best,
         warnings: warnings(demand, &call.snapshot.nodes.largest()),
         nodes,

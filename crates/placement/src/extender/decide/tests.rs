@@ -143,7 +143,10 @@ fn a_pod_whose_peak_fits_nowhere_goes_beside_no_other_that_warms_up() {
     table.ask("first", &facts, NOW);
     table.place("first", "a", NearTies::default(), NOW);
     let request = warming_up(900, &["a", "b"]);
-    assert_eq!(passing_nodes(&request, &snapshot_of(&table)), ["b"]);
+    let (snapshot, policy) = (snapshot_of(&table), policy());
+    assert_eq!(passing_nodes(&request, &snapshot), ["b"]);
+    let explained = explain(&request.pod, &call(&snapshot, &policy));
+    assert!(explained.counts_warm_up && !explained.judged_by_first_minutes);
 }
 
 /// kube-scheduler does not ask about it, so the explanation judges it.
@@ -164,6 +167,7 @@ fn a_cordoned_node_is_explained_by_the_demand_that_decided_for_the_others() {
             .map(|node| (node.passes, node.resources.0[Resource::Cpu].ratio_after));
         assert_eq!(found.collect::<Vec<_>>(), [expected], "{start_up}");
         assert_eq!(explained.judged_by_first_minutes, start_up > 0);
+        assert_eq!(explained.counts_warm_up, start_up > 0);
     }
 }
 

@@ -43,7 +43,7 @@ pub struct NodeExplanation {
 pub struct ResourceExplanation {
     /// N: the measured load, plus Pods in flight, minus Pods that are gone; without a fresh
     /// measurement the larger of the last one and the Pods' demands. With `warmUp` where
-    /// `judgedByFirstMinutes`.
+    /// `countsWarmUp`.
     pub load: u64,
     /// T; absent when it is not known, and the resource then takes no part.
     pub capacity: Option<u64>,

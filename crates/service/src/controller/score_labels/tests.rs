@@ -298,7 +298,7 @@ fn a_new_leader_changes_nothing_before_its_first_measurement() {
     assert_eq!(unmeasured.plan(NOW + age).len(), 1);
 }
 
-/// Jobs are shorter than a second, too, and the leader plans once a second.
+/// Some Jobs end within a second, and the leader plans once a second.
 #[test]
 fn a_shape_is_in_use_though_its_pod_ended_before_the_plan() {
     let mut planned = PlannedLabels::new(1);
