@@ -10,7 +10,7 @@ mod support {
     pub(crate) mod percentiles;
 }
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use evenkeel_metrics::usage::{NodeSample, UsageSample};
@@ -20,9 +20,9 @@ use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::SchedulingPolicy;
 use evenkeel_placement::node_table::{NodeTable, Settings};
 use evenkeel_placement::plan::score_labels::{
-    LabelledNode, PATCHES_PER_SECOND, ShapeLevels, changes,
+    LabelledNode, LevelPlanner, PATCHES_PER_SECOND, ShapesInUse,
 };
-use evenkeel_placement::score_labels::{KeptShapes, ScorePools, Shape};
+use evenkeel_placement::score_labels::{Shape, ShapeTotals};
 use evenkeel_service::config::{Config, ConfigSources};
 use evenkeel_units::{Amount, Resource, Resources, count_as_f64};
 use jiff::{SignedDuration, Timestamp};
@@ -66,9 +66,8 @@ struct Leader {
     table: NodeTable,
     policy: SchedulingPolicy,
     shapes: Vec<(Shape, Resources<Amount>)>,
-    kept: KeptShapes,
-    labelled: BTreeSet<Shape>,
-    levels: ShapeLevels,
+    planner: LevelPlanner,
+    in_use: ShapesInUse,
     nodes: Vec<LabelledNode>,
     positions: HashMap<Arc<str>, usize>,
     pods: VecDeque<String>,
@@ -103,17 +102,17 @@ impl Leader {
         };
         let nodes: Vec<LabelledNode> = names.iter().map(unlabelled).collect();
         let shapes = (0..32).map(demand);
+        let shapes: Vec<_> = shapes
+            .map(|demand| (Shape::of("normal", &demand), demand))
+            .collect();
         Self {
             table,
             policy: Config::load(&ConfigSources::default())
                 .expect("the defaults")
                 .policy,
-            shapes: shapes
-                .map(|demand| (Shape::of("normal", &demand), demand))
-                .collect(),
-            kept: KeptShapes::default(),
-            labelled: BTreeSet::new(),
-            levels: ShapeLevels::default(),
+            planner: LevelPlanner::default(),
+            in_use: in_use(&shapes),
+            shapes,
             positions: nodes
                 .iter()
                 .enumerate()
@@ -142,6 +141,7 @@ impl Leader {
             round.insert_node(Arc::clone(&node.name), &used);
         }
         self.table.apply_sample(Arc::new(round), at(second));
+        self.in_use.rounds += 1;
     }
 
     /// Pods that are bound now, and the end of the oldest ones.
@@ -163,18 +163,12 @@ impl Leader {
 
     /// The leader's work of a second, with the patches applied as the API server would.
     fn turn(&mut self, second: usize) {
-        let shapes = self.shapes.iter();
-        let counts = shapes.map(|(shape, _)| (shape.clone(), BINDINGS * LIFE / 32));
-        self.labelled = self
-            .kept
-            .choose(&counts.collect(), &self.labelled, at(second));
-        let pools = ScorePools::of(self.table.nodes());
-        // Pods of every shape are bound each second.
-        for (shape, demand) in &self.shapes {
-            let levels = pools.exact_levels(shape, Some(*demand), &self.policy);
-            self.levels.set(shape, levels);
-        }
-        let due = changes(&self.nodes, &self.levels);
+        let labelled = self.planner.shapes().clone();
+        self.planner.choose(&self.in_use, &labelled, at(second));
+        let nodes = self.table.nodes();
+        self.planner
+            .compute(&self.in_use, nodes, &self.policy, at(second));
+        let due = self.planner.changes(&self.nodes);
         let waiting = due.len().saturating_sub(PATCHES_PER_SECOND);
         for change in due.into_iter().take(PATCHES_PER_SECOND) {
             let node = &mut self.nodes[self.positions[&change.node]];
@@ -193,6 +187,22 @@ impl Leader {
             self.patched.waiting = self.patched.waiting.max(waiting);
         }
     }
+}
+
+/// As many Pods of each shape; some of each are bound each second.
+fn in_use(shapes: &[(Shape, Resources<Amount>)]) -> ShapesInUse {
+    let mut in_use = ShapesInUse::default();
+    for (shape, demand) in shapes {
+        let pods = BINDINGS * LIFE / shapes.len();
+        let mut totals = ShapeTotals::default();
+        for _ in 0..pods {
+            totals.add(demand);
+        }
+        in_use.counts.insert(shape.clone(), pods);
+        in_use.totals.insert(shape.clone(), totals);
+        in_use.bound.insert(shape.clone());
+    }
+    in_use
 }
 
 fn at(second: usize) -> Timestamp {

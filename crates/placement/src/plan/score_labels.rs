@@ -2,6 +2,8 @@
 //! labels that a node has are the memory of the last level, so another leader goes on from them. A
 //! node that is no longer measured keeps its labels: without them it would count as the best.
 
+mod level_planner;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,6 +13,8 @@ use evenkeel_objects::node::Node;
 use serde_json::{Value, json};
 
 use crate::score_labels::{ExactLevel, ScoreLevel, Shape};
+
+pub use level_planner::{LevelPlanner, ShapesInUse};
 
 /// The most nodes that are patched in a second.
 pub const PATCHES_PER_SECOND: usize = 50;

@@ -10,18 +10,14 @@ use evenkeel_objects::object_ref::ObjectRef;
 use evenkeel_objects::plan::{Purpose, Write, WriteOperation};
 use evenkeel_placement::SchedulingPolicy;
 use evenkeel_placement::plan::score_labels::{
-    PATCHES_PER_SECOND, ScoreLabelChange, ShapeLevels, changes,
+    LevelPlanner, PATCHES_PER_SECOND, ScoreLabelChange, ShapeLevels, changes,
 };
-use evenkeel_placement::score_labels::{KeptShapes, ScorePools, Shape, ShapeTotals};
+use evenkeel_placement::score_labels::Shape;
 use jiff::{SignedDuration, Timestamp};
 
 use super::metrics::ControllerMetrics;
 use super::switch::Writes;
 use crate::cluster::{ClusterState, LabelPlanView};
-
-/// Without measurement rounds or new Pods, levels are computed anew after this time: measurements
-/// grow stale by themselves.
-const AT_MOST: SignedDuration = SignedDuration::from_secs(15);
 
 /// A patch is not asked for again within this time; the watch shows it earlier.
 const ASKED: SignedDuration = SignedDuration::from_secs(5);
@@ -29,10 +25,7 @@ const ASKED: SignedDuration = SignedDuration::from_secs(5);
 /// The leader's memory between two rounds.
 #[derive(Debug, Default)]
 pub(super) struct ScoreLabelMemory {
-    kept: KeptShapes,
-    levels: ShapeLevels,
-    /// The measurement round and the time of the last computation of all levels.
-    computed: Option<(u64, Timestamp)>,
+    planner: LevelPlanner,
     asked: HashMap<Arc<str>, (ScoreLabelChange, Timestamp)>,
     /// The time of the first plan of this leader.
     since: Option<Timestamp>,
@@ -51,15 +44,18 @@ impl ScoreLabelRounds {
     pub(super) fn plan(&self, memory: &mut ScoreLabelMemory, now: Timestamp) -> Vec<Write> {
         let view = self.cluster.take_label_plan();
         if self.policy.score_labels.is_none() {
-            memory.levels = ShapeLevels::default();
+            memory.planner.clear();
         } else {
-            let kept = self.kept_shapes(memory, &view, now);
+            let labelled = self.configured(&view.labelled);
+            memory.planner.choose(&view.in_use, &labelled, now);
             if self.waits(memory, &view, now) {
                 return Vec::new();
             }
-            self.compute(memory, &view, &kept, now);
+            let snapshot = self.cluster.snapshot();
+            let (planner, in_use) = (&mut memory.planner, &view.in_use);
+            planner.compute(in_use, &snapshot.nodes, &self.policy, now);
         }
-        let changes = changes(view.nodes.iter().map(AsRef::as_ref), &memory.levels);
+        let changes = memory.planner.changes(view.nodes.iter().map(AsRef::as_ref));
         let outstanding = changes.len();
         memory
             .asked
@@ -75,7 +71,7 @@ impl ScoreLabelRounds {
             .collect();
         let labels = chosen.iter().map(|change| change.labels.len()).sum();
         self.metrics
-            .score_labels(memory.levels.len(), labels, outstanding);
+            .score_labels(memory.planner.levels().len(), labels, outstanding);
         let writes = chosen
             .iter()
             .map(|change| write(change, Purpose::ScoreLabel));
@@ -90,49 +86,13 @@ impl ScoreLabelRounds {
     /// are better than those that it could write.
     fn waits(&self, memory: &mut ScoreLabelMemory, view: &LabelPlanView, now: Timestamp) -> bool {
         let since = *memory.since.get_or_insert(now);
-        view.rounds == 0 && now.duration_since(since) < self.policy.max_age
+        view.in_use.rounds == 0 && now.duration_since(since) < self.policy.max_age
     }
 
-    fn kept_shapes(
-        &self,
-        memory: &mut ScoreLabelMemory,
-        view: &LabelPlanView,
-        now: Timestamp,
-    ) -> BTreeSet<Shape> {
+    /// The shapes with a profile that is configured.
+    fn configured(&self, shapes: &BTreeSet<Shape>) -> BTreeSet<Shape> {
         let is_configured = |shape: &&Shape| self.policy.profiles.get(shape.profile()).is_some();
-        let labelled = view.labelled.iter().filter(is_configured);
-        let labelled: BTreeSet<Shape> = labelled.cloned().collect();
-        memory.kept.choose(&view.pods, &labelled, now)
-    }
-
-    /// Brings the levels of the kept shapes up to date.
-    fn compute(
-        &self,
-        memory: &mut ScoreLabelMemory,
-        view: &LabelPlanView,
-        kept: &BTreeSet<Shape>,
-        now: Timestamp,
-    ) {
-        memory.levels.retain(|shape| kept.contains(shape));
-        let is_due = memory.computed.is_none_or(|(rounds, at)| {
-            rounds != view.rounds || now < at || now.duration_since(at) >= AT_MOST
-        });
-        if is_due {
-            memory.computed = Some((view.rounds, now));
-        }
-        let is_stale =
-            |shape: &&Shape| is_due || view.bound.contains(*shape) || !memory.levels.has(shape);
-        let stale: Vec<&Shape> = kept.iter().filter(is_stale).collect();
-        if stale.is_empty() {
-            return;
-        }
-        let snapshot = self.cluster.snapshot();
-        let pools = ScorePools::of(&snapshot.nodes);
-        for shape in stale {
-            let demand = view.demands.get(shape).and_then(ShapeTotals::mean_demand);
-            let levels = pools.exact_levels(shape, demand, &self.policy);
-            memory.levels.set(shape, levels);
-        }
+        shapes.iter().filter(is_configured).cloned().collect()
     }
 }
 

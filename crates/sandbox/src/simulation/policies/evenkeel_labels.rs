@@ -3,15 +3,15 @@
 //! the leader sees a Pod only once its binding is seen. It works once a second, as in the service,
 //! and a patch reaches kube-scheduler as late as a binding reaches the leader.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use evenkeel_placement::plan::score_labels::{
-    LabelledNode, PATCHES_PER_SECOND, ScoreLabelChange, ShapeLevels, changes,
+    LabelledNode, LevelPlanner, PATCHES_PER_SECOND, ScoreLabelChange, ShapesInUse,
 };
 use evenkeel_placement::score_labels::kept_shapes::assigned;
 use evenkeel_placement::score_labels::{
-    KeptShapes, ScorePools, ScoreTerm, Shape, ShapeTotals, node_affinity_sum, score_terms,
+    ScoreTerm, Shape, ShapeTotals, node_affinity_sum, score_terms,
 };
 use evenkeel_units::Resources;
 use jiff::{SignedDuration, Timestamp};
@@ -56,14 +56,12 @@ struct AdmittedPod {
 /// The leader's memory and the labels as it has written them.
 #[derive(Default)]
 struct ScoreLabelLeader {
-    kept: KeptShapes,
-    shapes: BTreeSet<Shape>,
-    levels: ShapeLevels,
+    planner: LevelPlanner,
     nodes: Vec<LabelledNode>,
-    /// Shapes whose levels are out of date.
-    stale: BTreeSet<Shape>,
-    /// Changes are left for the next turn.
-    has_backlog: bool,
+    /// What its next turn goes by, but for the Pods that are counted then.
+    in_use: ShapesInUse,
+    /// Measurements have come, or changes are left for the next turn.
+    has_work: bool,
 }
 
 impl EvenkeelLabels {
@@ -91,11 +89,11 @@ impl EvenkeelLabels {
 
     /// Takes the leader's turns up to `now`. Turns without work change nothing and are skipped.
     fn advance(&mut self, now: SignedDuration) {
-        while self.next <= now && self.leader.has_work() {
+        while self.next <= now && self.leader.has_work {
             let at = self.next;
             self.service.advance(at);
             let pods = self.pods_by_shape();
-            let sent = self.leader.turn(&self.service, &pods, autoscaler::date(at));
+            let sent = self.leader.turn(&self.service, pods, autoscaler::date(at));
             let seen = at.saturating_add(self.delay);
             self.under_way
                 .extend(sent.into_iter().map(|change| (seen, change)));
@@ -133,14 +131,13 @@ impl EvenkeelLabels {
         }
         let carried = self.carried.get(&pod.index);
         let shape = self.service.shape(pod.index, carried);
-        let shape = assigned(&shape, &self.leader.shapes);
+        let shape = assigned(&shape, self.leader.planner.shapes());
         if let Some(shape) = &shape {
             self.carried.insert(pod.index, shape.clone());
         }
         let terms = shape.as_ref().map(|shape| score_terms(shape, &[]));
-        if let Some(shape) = shape.as_ref().filter(|one| !self.leader.levels.has(one)) {
-            self.leader.stale.insert(shape.clone());
-        }
+        let levels = self.leader.planner.levels();
+        self.leader.has_work |= shape.as_ref().is_some_and(|shape| !levels.has(shape));
         let terms = terms.unwrap_or_default();
         let admitted = AdmittedPod {
             workload: pod.index,
@@ -152,31 +149,24 @@ impl EvenkeelLabels {
 }
 
 impl ScoreLabelLeader {
-    fn has_work(&self) -> bool {
-        self.has_backlog || !self.stale.is_empty()
-    }
-
     /// Computes the levels that are out of date, and returns the patches of this second.
     fn turn(
         &mut self,
         service: &Evenkeel,
-        pods: &BTreeMap<Shape, ShapeTotals>,
+        pods: BTreeMap<Shape, ShapeTotals>,
         now: Timestamp,
     ) -> Vec<ScoreLabelChange> {
         let counts = pods.iter().map(|(shape, pods)| (shape.clone(), pods.count));
-        self.shapes = self.kept.choose(&counts.collect(), &self.shapes, now);
-        let shapes = &self.shapes;
-        self.levels.retain(|shape| shapes.contains(shape));
-        let pools = ScorePools::of(service.nodes());
-        for shape in std::mem::take(&mut self.stale) {
-            if self.shapes.contains(&shape) {
-                let demand = pods.get(&shape).and_then(ShapeTotals::mean_demand);
-                let levels = pools.exact_levels(&shape, demand, service.policy());
-                self.levels.set(&shape, levels);
-            }
-        }
-        let mut due = changes(&self.nodes, &self.levels);
-        self.has_backlog = due.len() > PATCHES_PER_SECOND;
+        let in_use = &mut self.in_use;
+        in_use.counts = counts.collect();
+        in_use.totals = pods;
+        let labelled = self.planner.shapes().clone();
+        self.planner.choose(in_use, &labelled, now);
+        let (nodes, policy) = (service.nodes(), service.policy());
+        self.planner.compute(in_use, nodes, policy, now);
+        in_use.bound.clear();
+        let mut due = self.planner.changes(&self.nodes);
+        self.has_work = due.len() > PATCHES_PER_SECOND;
         due.truncate(PATCHES_PER_SECOND);
         for change in &due {
             apply(change, &mut self.nodes);
@@ -207,8 +197,8 @@ impl LoadPolicy for EvenkeelLabels {
     fn measured(&mut self, monitoring: &NodeMonitor, now: SignedDuration) {
         self.advance(now);
         self.service.measured(monitoring, now);
-        let shapes = self.leader.shapes.iter().cloned();
-        self.leader.stale.extend(shapes);
+        self.leader.in_use.rounds += 1;
+        self.leader.has_work = true;
         // A round is worked on at once, and the turns of each second follow it.
         self.next = now;
         self.advance(now);
@@ -258,7 +248,8 @@ impl LoadPolicy for EvenkeelLabels {
             PodLifecycleStep::Bound => {
                 let admitted = self.pods.get(&pod.id);
                 let shape = admitted.and_then(|pod| pod.shape.clone());
-                self.leader.stale.extend(shape);
+                self.leader.has_work |= shape.is_some();
+                self.leader.in_use.bound.extend(shape);
             }
             PodLifecycleStep::Started => {}
             PodLifecycleStep::Gone => {

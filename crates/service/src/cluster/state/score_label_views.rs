@@ -9,7 +9,7 @@ use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::pod::Pod;
 use evenkeel_placement::admission::ScoreTermInputs;
 use evenkeel_placement::demand::Demand;
-use evenkeel_placement::plan::score_labels::LabelledNode;
+use evenkeel_placement::plan::score_labels::{LabelledNode, ShapesInUse};
 use evenkeel_placement::score_labels::pod_shape::{ShapeContext, steady_shape};
 use evenkeel_placement::score_labels::shape_totals::merge_namespaces;
 use evenkeel_placement::score_labels::terms::carried_shape;
@@ -26,13 +26,7 @@ use crate::cluster::autoscaling::WorkloadKey;
 pub(crate) struct LabelPlanView {
     pub(crate) nodes: Vec<Arc<LabelledNode>>,
     pub(crate) labelled: Arc<BTreeSet<Shape>>,
-    /// Bound Pods of namespaces that take part, by shape, each namespace with its share.
-    pub(crate) pods: BTreeMap<Shape, usize>,
-    /// The bound Pods of each shape without that limit. Levels are computed for their mean demand.
-    pub(crate) demands: BTreeMap<Shape, ShapeTotals>,
-    /// The shapes of Pods that were bound since the last view.
-    pub(crate) bound: BTreeSet<Shape>,
-    pub(crate) rounds: u64,
+    pub(crate) in_use: ShapesInUse,
 }
 
 impl PlacementState {
@@ -115,10 +109,12 @@ impl ClusterState {
         let view = LabelPlanView {
             nodes: inner.scores.nodes.values().cloned().collect(),
             labelled: Arc::clone(&inner.scores.labelled),
-            pods: shared_counts(inner.shaped_pods()),
-            demands: merge_namespaces(inner.shaped_pods()),
-            bound,
-            rounds: inner.scores.rounds,
+            in_use: ShapesInUse {
+                counts: shared_counts(inner.shaped_pods()),
+                totals: merge_namespaces(inner.shaped_pods()),
+                bound,
+                rounds: inner.scores.rounds,
+            },
         };
         inner.scores.has_planned = true;
         inner.scores.forget_unused();

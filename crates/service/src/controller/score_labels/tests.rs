@@ -320,7 +320,10 @@ fn a_shape_is_in_use_though_its_pod_ended_before_the_plan() {
     run(&next);
     next.measure(1, NOW);
     assert_eq!(next.plan(after(1)).len(), 1);
-    assert_eq!(next.rounds.cluster.take_label_plan().pods, BTreeMap::new());
+    assert_eq!(
+        next.rounds.cluster.take_label_plan().in_use.counts,
+        BTreeMap::new()
+    );
 }
 
 /// A replica that has just started does not know the usage that gave the Pod its shape.
