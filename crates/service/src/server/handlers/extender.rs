@@ -175,10 +175,12 @@ fn verdict(filtered: &decide::FilterResult) -> &'static str {
         "relaxed"
     } else if filtered.nominated {
         "nominated"
-    } else if (0..filtered.refused.len()).any(|position| filtered.passes(position)) {
-        "judged"
-    } else {
+    } else if filtered.passed() == 0 {
         "refused_everywhere"
+    } else if filtered.at_start {
+        "first_minutes"
+    } else {
+        "judged"
     }
 }
 
@@ -268,5 +270,40 @@ impl Handlers {
             .filter_map(|position| request.names.get(position));
         let unknown = names.filter(|name| snapshot.nodes.get(name).is_none());
         self.metrics.unknown_nodes(unknown.count());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use decide::FilterResult;
+    use evenkeel_units::{Resource, ResourceSet};
+
+    use super::*;
+
+    #[test]
+    fn an_answer_counts_under_the_rule_that_decided_it() {
+        let some_refused = || FilterResult {
+            refused: vec![
+                ResourceSet::NONE,
+                ResourceSet::NONE.with(Resource::Cpu, true),
+            ],
+            exemption: None,
+            relaxed: false,
+            nominated: false,
+            doubted: false,
+            at_start: false,
+            demand: None,
+            asked: None,
+        };
+        let mut first_minutes = some_refused();
+        first_minutes.at_start = true;
+        let mut relaxed = some_refused();
+        relaxed.relaxed = true;
+        let mut nowhere = some_refused();
+        nowhere.refused.remove(0);
+        let counted = [some_refused(), first_minutes, relaxed, nowhere];
+        let counted = counted.map(|filtered| verdict(&filtered));
+        let expected = ["judged", "first_minutes", "relaxed", "refused_everywhere"];
+        assert_eq!(counted, expected);
     }
 }
