@@ -27,18 +27,18 @@ use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 const NODES: usize = 100;
 const PODS: usize = 500;
 
-/// The extender that kube-scheduler calls.
+/// The extender that kube-scheduler calls. Evenkeel runs in each case, and watches the same Pods.
 #[derive(Clone, Copy)]
 enum Asked<'a> {
     Nobody,
     Idle(&'a IdleExtender),
     IdleByTls(&'a IdleExtender),
-    Evenkeel(&'a Evenkeel),
+    Evenkeel,
     /// Which is not told of choices.
-    EvenkeelUntold(&'a Evenkeel),
+    EvenkeelUntold,
 }
 
-impl<'a> Asked<'a> {
+impl Asked<'_> {
     const IDLE_BY_TLS: &'static str = "idle-tls";
 
     const fn name(self) -> &'static str {
@@ -46,15 +46,8 @@ impl<'a> Asked<'a> {
             Self::Nobody => "alone",
             Self::Idle(_) => "idle",
             Self::IdleByTls(_) => Self::IDLE_BY_TLS,
-            Self::Evenkeel(_) => "with",
-            Self::EvenkeelUntold(_) => "untold",
-        }
-    }
-
-    const fn evenkeel(self) -> Option<&'a Evenkeel> {
-        match self {
-            Self::Nobody | Self::Idle(_) | Self::IdleByTls(_) => None,
-            Self::Evenkeel(asked) | Self::EvenkeelUntold(asked) => Some(asked),
+            Self::Evenkeel => "with",
+            Self::EvenkeelUntold => "untold",
         }
     }
 
@@ -62,9 +55,9 @@ impl<'a> Asked<'a> {
         let mut configuration = match self {
             Self::Nobody => plain_scheduling(),
             Self::Idle(asked) | Self::IdleByTls(asked) => asked.instead_of(world.scheduling()),
-            Self::Evenkeel(_) | Self::EvenkeelUntold(_) => world.scheduling(),
+            Self::Evenkeel | Self::EvenkeelUntold => world.scheduling(),
         };
-        if let Self::EvenkeelUntold(_) = self {
+        if let Self::EvenkeelUntold = self {
             let extender = configuration["extenders"][0].as_object_mut();
             extender.expect("an extender").remove("bindVerb");
         }
@@ -92,14 +85,14 @@ fn five_hundred_pods_are_placed_on_a_hundred_nodes() {
             Asked::Nobody,
             Asked::Idle(&idle),
             Asked::IdleByTls(&idle_by_tls),
-            Asked::Evenkeel(&evenkeel),
-            Asked::EvenkeelUntold(&evenkeel),
+            Asked::Evenkeel,
+            Asked::EvenkeelUntold,
         ];
         let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for round in 0..rounds() {
             for asked in cases {
                 let namespace = format!("{}-{round}", asked.name());
-                let rate = run(&world, asked, &namespace).await;
+                let rate = run(&world, &evenkeel, asked, &namespace).await;
                 rates.entry(asked.name()).or_default().push(rate);
             }
             cases.reverse();
@@ -151,21 +144,17 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Returns the Pods a second.
-async fn run(world: &World<'_>, asked: Asked<'_>, namespace: &str) -> f64 {
+async fn run(world: &World<'_>, evenkeel: &Evenkeel, asked: Asked<'_>, namespace: &str) -> f64 {
     let client = &world.plane.client;
-    let evenkeel = asked.evenkeel();
     world.plane.stop_scheduler();
     objects::create_namespace(client, namespace, &OPTED_IN).await;
-    if evenkeel.is_some() {
-        world.await_webhook(namespace).await;
-    }
+    world.await_webhook(namespace).await;
     let pod = PodSketch::requesting("40m", "16Mi").annotated("evenkeel.dev/network-io", "4MB/s");
     objects::create_pods(client, namespace, PODS, &pod).await;
     let configuration = asked.scheduling(world);
     let taken = || {
         let [scheduler, apiserver] = world.plane.processor_seconds();
-        let evenkeel = evenkeel.map_or(0.0, Evenkeel::processor_seconds);
-        [scheduler, apiserver, evenkeel]
+        [scheduler, apiserver, evenkeel.processor_seconds()]
     };
     let before = taken();
     let (seconds, ()) = tokio::join!(
