@@ -16,6 +16,7 @@ mod metrics_sources;
 mod process;
 mod provider;
 mod reload;
+mod request_thread;
 mod shutdown;
 mod signing;
 

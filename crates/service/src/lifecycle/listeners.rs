@@ -271,6 +271,7 @@ pub(super) fn https(
     let (shutdown, observer) = (ends.drain.part(), ends.drain.observer());
     let jobs_end = ends.drain.part();
     let background = ends.background.clone();
+    let request_thread = parts.request_thread.handle();
     tasks.spawn(async move {
         let initial = tokio::select! {
             first = certificates.first() => first?,
@@ -282,7 +283,10 @@ pub(super) fn https(
             Listener::bind(address, settings, transport, metrics.clone())
         };
         let (address, settings, router) = served.calls;
-        let listener = bind(address, settings)?;
+        let listener = {
+            let _entered = request_thread.enter();
+            bind(address, settings)?
+        };
         let metrics = match served.metrics {
             None => None,
             Some((address, settings, router)) => Some((bind(address, settings)?, router)),
@@ -311,9 +315,9 @@ pub(super) fn https(
             }
         };
         let keeping = certificates.run(Arc::clone(&store), background.clone(), observer.clone());
-        let serving = listener.serve(router, shutdown);
-        tokio::join!(serving, scrapes, jobs, keeping, introductions);
-        Ok(())
+        let serving = request_thread.spawn(listener.serve(router, shutdown));
+        let (served, ..) = tokio::join!(serving, scrapes, jobs, keeping, introductions);
+        Ok(served?)
     });
 }
 
