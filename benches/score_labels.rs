@@ -20,7 +20,7 @@ use evenkeel_objects::pod_name::PodName;
 use evenkeel_placement::SchedulingPolicy;
 use evenkeel_placement::node_table::{NodeTable, Settings};
 use evenkeel_placement::plan::score_labels::{
-    LabelledNode, LevelPlanner, PATCHES_PER_SECOND, ShapesInUse,
+    LabelledNode, LevelInputs, LevelPlanner, PATCHES_PER_SECOND,
 };
 use evenkeel_placement::score_labels::{Shape, ShapeTotals};
 use evenkeel_service::config::{Config, ConfigSources};
@@ -67,7 +67,7 @@ struct Leader {
     policy: SchedulingPolicy,
     shapes: Vec<(Shape, Resources<Amount>)>,
     planner: LevelPlanner,
-    in_use: ShapesInUse,
+    inputs: LevelInputs,
     nodes: Vec<LabelledNode>,
     positions: HashMap<Arc<str>, usize>,
     pods: VecDeque<String>,
@@ -111,7 +111,7 @@ impl Leader {
                 .expect("the defaults")
                 .policy,
             planner: LevelPlanner::default(),
-            in_use: in_use(&shapes),
+            inputs: inputs(&shapes),
             shapes,
             positions: nodes
                 .iter()
@@ -141,7 +141,7 @@ impl Leader {
             round.insert_node(Arc::clone(&node.name), &used);
         }
         self.table.apply_sample(Arc::new(round), at(second));
-        self.in_use.rounds += 1;
+        self.inputs.rounds += 1;
     }
 
     /// Pods that are bound now, and the end of the oldest ones.
@@ -164,10 +164,10 @@ impl Leader {
     /// The leader's work of a second, with the patches applied as the API server would.
     fn turn(&mut self, second: usize) {
         let labelled = self.planner.shapes().clone();
-        self.planner.choose(&self.in_use, &labelled, at(second));
+        self.planner.choose(&self.inputs, &labelled, at(second));
         let nodes = self.table.nodes();
         self.planner
-            .compute(&self.in_use, nodes, &self.policy, at(second));
+            .compute(&self.inputs, nodes, &self.policy, at(second));
         let due = self.planner.changes(&self.nodes);
         let waiting = due.len().saturating_sub(PATCHES_PER_SECOND);
         for change in due.into_iter().take(PATCHES_PER_SECOND) {
@@ -190,19 +190,19 @@ impl Leader {
 }
 
 /// As many Pods of each shape; some of each are bound each second.
-fn in_use(shapes: &[(Shape, Resources<Amount>)]) -> ShapesInUse {
-    let mut in_use = ShapesInUse::default();
+fn inputs(shapes: &[(Shape, Resources<Amount>)]) -> LevelInputs {
+    let mut inputs = LevelInputs::default();
     for (shape, demand) in shapes {
         let pods = BINDINGS * LIFE / shapes.len();
         let mut totals = ShapeTotals::default();
         for _ in 0..pods {
             totals.add(demand);
         }
-        in_use.counts.insert(shape.clone(), pods);
-        in_use.totals.insert(shape.clone(), totals);
-        in_use.bound.insert(shape.clone());
+        inputs.counts.insert(shape.clone(), pods);
+        inputs.totals.insert(shape.clone(), totals);
+        inputs.bound.insert(shape.clone());
     }
-    in_use
+    inputs
 }
 
 fn at(second: usize) -> Timestamp {

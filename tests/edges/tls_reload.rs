@@ -347,6 +347,35 @@ async fn called(server: &Running, trust: Trust, certificate: &ClientCertificate)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kube_scheduler_has_a_thread_of_its_own_and_no_other_client_gets_there() {
+    let server = Running::start(Options::default());
+    let now = evenkeel_clock::now();
+    let of = |bundle: &Bundle| {
+        let certificate = bundle.issue_scheduler_client(now, SignedDuration::from_hours(1));
+        let trust = Trust::only(server.bundle.ca_bundle());
+        trust.showing(certificate.unwrap())
+    };
+    let strangers = [
+        Trust::only(server.bundle.ca_bundle()),
+        of(&fixture::bundle()),
+    ];
+    let [anonymous, other] = strangers;
+    for (trust, is_scheduler) in [
+        (of(&server.bundle), true),
+        (anonymous, false),
+        (other, false),
+    ] {
+        let opened = Connection::open(server.address, &trust, Http::One).await;
+        let mut connection = opened.expect("a handshake");
+        for _ in 0..3 {
+            let answer = connection.post("/thread", "{}").await.unwrap();
+            let thread = String::from_utf8_lossy(&answer.body).into_owned();
+            assert_eq!(thread == "kube-scheduler", is_scheduler, "{thread}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn through_a_rotation_of_all_keys_clients_of_both_generations_are_served() {
     const HOUR: SignedDuration = SignedDuration::from_hours(1);
     // The server's own clock stands, as far as client certificates go.

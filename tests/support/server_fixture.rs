@@ -19,7 +19,7 @@ use evenkeel_service::server::tls::{
 use evenkeel_service::server::{
     BodyPace, BufferedRequest, Drain, DrainOutcome, DrainSettings, Listener, ListenerMetrics,
     ListenerSettings, LoadShedDecision, MetricsPage, PathLimits, Probes, Readiness, RouteEndpoint,
-    Routes, ScrapeAccess, Shutdown, Transport,
+    Routes, SchedulerThread, ScrapeAccess, Shutdown, Transport,
 };
 use evenkeel_service::telemetry;
 use evenkeel_service::telemetry::Registry;
@@ -86,6 +86,7 @@ pub(crate) struct Running {
     pub shutdown: Shutdown,
     signal: UnboundedSender<()>,
     drained: JoinHandle<DrainOutcome>,
+    _scheduler_thread: SchedulerThread,
 }
 
 /// The name by which kube-scheduler asks for the extender.
@@ -138,7 +139,9 @@ impl Running {
         let hold = Arc::new(Semaphore::new(0));
         let drain = Drain::new(options.drain);
         let tls = Transport::Tls(Arc::clone(&store));
-        let listener = bind(options.listener, tls, &metrics);
+        let scheduler_thread = SchedulerThread::start().unwrap();
+        let listener =
+            bind(options.listener, tls, &metrics).with_scheduler_thread(scheduler_thread.handle());
         let address = listener.local_address().unwrap();
         tokio::spawn(listener.serve(routes(options, &metrics, &hold), drain.part()));
         let listener = bind(ListenerSettings::for_probes(), Transport::Plain, &metrics);
@@ -172,6 +175,7 @@ impl Running {
             shutdown: drain.observer(),
             signal,
             drained: tokio::spawn(drain.run(signals)),
+            _scheduler_thread: scheduler_thread,
         }
     }
 
@@ -258,6 +262,12 @@ fn routes(options: Options, metrics: &ListenerMetrics, hold: &Arc<Semaphore>) ->
         )
         .into_router()
         .route("/plain", get(async || StatusCode::NO_CONTENT))
+        .route("/thread", post(thread))
+}
+
+/// The name of the thread that answers.
+async fn thread() -> String {
+    std::thread::current().name().unwrap_or_default().to_owned()
 }
 
 async fn answer(call: BufferedRequest) -> String {

@@ -14,7 +14,7 @@ pub struct BoundPod<'a> {
     pub node: Option<&'a str>,
     /// R: its demand.
     pub demand: Resources<Amount>,
-    /// What it may use beyond R while it warms up, until measurements hold all of the Pod.
+    /// Its possible use beyond R while it warms up, until measurements hold all of the Pod.
     pub start_up: Resources<Amount>,
     /// When it was bound; where that is not told, the time counts at which it was first seen bound.
     pub bound: Option<Timestamp>,

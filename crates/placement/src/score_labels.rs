@@ -10,7 +10,8 @@ pub mod shape;
 pub mod shape_totals;
 pub mod terms;
 
-pub use kept_shapes::{KeptShapes, shared_counts};
+pub(crate) use kept_shapes::KeptShapes;
+pub use kept_shapes::shared_counts;
 pub use level::{ExactLevel, ScoreLevel, ScorePools};
 pub use shape::Shape;
 pub use shape_totals::ShapeTotals;

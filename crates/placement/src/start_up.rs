@@ -36,13 +36,13 @@ const RATES: [Resource; 3] = [Resource::Cpu, Resource::NetworkIo, Resource::Disk
 pub struct StartedPod<'a> {
     pub name: &'a PodName,
     pub started: Timestamp,
-    /// What is measured of its network is the node's.
+    /// Its measured network use is that of the node.
     pub host_network: bool,
     /// Another Pod had its name before, as in a StatefulSet.
     pub reuses_name: bool,
 }
 
-/// What the Pods of each workload used in their first minutes, by the key of the workload.
+/// The use by Pods of each workload in their first minutes, by the key of the workload.
 #[derive(Debug)]
 pub struct StartUps<W> {
     workloads: HashMap<W, WorkloadStarts, RandomState>,

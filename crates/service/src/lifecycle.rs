@@ -16,7 +16,6 @@ mod metrics_sources;
 mod process;
 mod provider;
 mod reload;
-mod request_thread;
 mod shutdown;
 mod signing;
 

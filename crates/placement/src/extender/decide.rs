@@ -32,7 +32,7 @@ const RELAXED_BAND: f64 = 0.05;
 /// Pod. The notice mostly comes within 2 ms, later on a busy machine.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct FilterResult {
     /// For each node asked about, the resources that refuse; it passes where none does.
     pub refused: Vec<ResourceSet>,
@@ -79,12 +79,7 @@ impl FilterResult {
         Self {
             refused: vec![ResourceSet::NONE; nodes],
             exemption: Some(exemption),
-            relaxed: false,
-            nominated: false,
-            doubted: false,
-            at_start: false,
-            demand: None,
-            asked: None,
+            ..Self::default()
         }
     }
 }
@@ -118,13 +113,11 @@ pub fn filter(
     } = found;
     let mut filtered = FilterResult {
         refused,
-        exemption: None,
-        relaxed: false,
-        nominated: false,
         doubted,
         at_start: question.at_start,
         demand: Some(question.demand),
         asked: Some(asked),
+        ..FilterResult::default()
     };
     keep_nomination(&mut filtered, request);
     let none_passes = nodes > 0 && !filtered.refused.iter().any(|refused| refused.is_empty());

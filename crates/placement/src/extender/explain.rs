@@ -131,13 +131,7 @@ pub fn explain_prioritize(
     // All nodes that prioritize is asked about have passed.
     let filtered = FilterResult {
         refused: vec![ResourceSet::NONE; request.names.len()],
-        exemption: None,
-        relaxed: false,
-        nominated: false,
-        doubted: false,
-        at_start: false,
-        demand: None,
-        asked: None,
+        ..FilterResult::default()
     };
     let mut explanation = explained(request, call, &filtered, &request.names);
     if explanation.unjudged.is_none() {

@@ -36,7 +36,7 @@ pub struct NodeState {
     /// Has a taint that keeps Pods without a toleration away.
     pub tainted: bool,
     pub load: NodeLoad,
-    /// What Pods that measurements do not hold yet may use beyond their demand while they warm up. No
+    /// The expected use, beyond their demand, of Pods that warm up and are not measured yet. No
     /// part of the load.
     pub start_up: Resources<Amount>,
     /// The age of the measurement behind each load.

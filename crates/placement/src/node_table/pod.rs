@@ -31,7 +31,7 @@ pub(super) struct PodEntry {
     pub(super) name: PodName,
     pub(super) node: Arc<str>,
     pub(super) demand: Resources<Amount>,
-    /// What it may use beyond that while it warms up; `None` if nothing, or once samples hold all of
+    /// The expected use beyond that while it warms up; `None` if nothing, or once samples hold all of
     /// it.
     pub(super) start_up: Option<Box<Resources<Amount>>>,
     /// Its part of the node's in-flight sum; `None` if it has none, as nearly all.
@@ -177,7 +177,7 @@ impl PodEntry {
         }
     }
 
-    /// What it may use beyond its demand and what measurements show of it. Nothing once its first
+    /// The expected use beyond its demand and beyond its measured use. Nothing once its first
     /// minutes are over, or of a resource whose measurement holds all of it.
     pub(super) fn start_up_left(
         &self,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::score_labels::{ExactLevel, ScoreLevel, Shape};
 
-pub use level_planner::{LevelPlanner, ShapesInUse};
+pub use level_planner::{LevelInputs, LevelPlanner};
 
 /// The most nodes that are patched in a second.
 pub const PATCHES_PER_SECOND: usize = 50;
@@ -70,13 +70,13 @@ pub struct ShapeLevels(BTreeMap<Box<str>, HashMap<Arc<str>, ExactLevel>>);
 
 impl ShapeLevels {
     /// Takes the newest levels of a shape.
-    pub fn set(&mut self, shape: &Shape, levels: Vec<(Arc<str>, ExactLevel)>) {
+    fn set(&mut self, shape: &Shape, levels: Vec<(Arc<str>, ExactLevel)>) {
         let key = shape.label().into_boxed_str();
         self.0.insert(key, levels.into_iter().collect());
     }
 
     /// Forgets all shapes but these.
-    pub fn retain(&mut self, keep: impl Fn(&Shape) -> bool) {
+    fn retain(&mut self, keep: impl Fn(&Shape) -> bool) {
         self.0
             .retain(|key, _| Shape::of_label(key).is_some_and(|shape| keep(&shape)));
     }
@@ -162,7 +162,7 @@ impl ScoreLabelChange {
 /// The changes that bring the labels in line with the levels, the largest first. Labels of other
 /// shapes are removed. Every fifth change is one of shapes alone, so that changed levels do not wait
 /// until all nodes have a new shape's label, nor new shapes for levels that change all the time.
-pub fn changes<'a>(
+fn changes<'a>(
     nodes: impl IntoIterator<Item = &'a LabelledNode>,
     levels: &ShapeLevels,
 ) -> Vec<ScoreLabelChange> {

@@ -9,9 +9,7 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::object_ref::ObjectRef;
 use evenkeel_objects::plan::{Purpose, Write, WriteOperation};
 use evenkeel_placement::SchedulingPolicy;
-use evenkeel_placement::plan::score_labels::{
-    LevelPlanner, PATCHES_PER_SECOND, ScoreLabelChange, ShapeLevels, changes,
-};
+use evenkeel_placement::plan::score_labels::{LevelPlanner, PATCHES_PER_SECOND, ScoreLabelChange};
 use evenkeel_placement::score_labels::Shape;
 use jiff::{SignedDuration, Timestamp};
 
@@ -43,17 +41,15 @@ impl ScoreLabelRounds {
     /// what is left of them.
     pub(super) fn plan(&self, memory: &mut ScoreLabelMemory, now: Timestamp) -> Vec<Write> {
         let view = self.cluster.take_label_plan();
-        if self.policy.score_labels.is_none() {
-            memory.planner.clear();
-        } else {
+        if self.policy.score_labels.is_some() {
             let labelled = self.configured(&view.labelled);
-            memory.planner.choose(&view.in_use, &labelled, now);
+            memory.planner.choose(&view.inputs, &labelled, now);
             if self.waits(memory, &view, now) {
                 return Vec::new();
             }
             let snapshot = self.cluster.snapshot();
-            let (planner, in_use) = (&mut memory.planner, &view.in_use);
-            planner.compute(in_use, &snapshot.nodes, &self.policy, now);
+            let (planner, inputs) = (&mut memory.planner, &view.inputs);
+            planner.compute(inputs, &snapshot.nodes, &self.policy, now);
         }
         let changes = memory.planner.changes(view.nodes.iter().map(AsRef::as_ref));
         let outstanding = changes.len();
@@ -86,7 +82,7 @@ impl ScoreLabelRounds {
     /// are better than those that it could write.
     fn waits(&self, memory: &mut ScoreLabelMemory, view: &LabelPlanView, now: Timestamp) -> bool {
         let since = *memory.since.get_or_insert(now);
-        view.in_use.rounds == 0 && now.duration_since(since) < self.policy.max_age
+        view.inputs.rounds == 0 && now.duration_since(since) < self.policy.max_age
     }
 
     /// The shapes with a profile that is configured.
@@ -103,10 +99,8 @@ pub(super) fn restored(writes: Writes, cluster: &ClusterState, now: Timestamp) -
         return Vec::new();
     }
     let view = cluster.take_label_plan();
-    let mut changes = changes(
-        view.nodes.iter().map(AsRef::as_ref),
-        &ShapeLevels::default(),
-    );
+    let nodes = view.nodes.iter().map(AsRef::as_ref);
+    let mut changes = LevelPlanner::default().changes(nodes);
     let turn = usize::try_from(now.as_second()).unwrap_or_default();
     let first = turn.wrapping_mul(PATCHES_PER_SECOND) % changes.len().max(1);
     changes.rotate_left(first);

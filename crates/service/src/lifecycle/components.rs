@@ -5,7 +5,6 @@ use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::request_thread::RequestThread;
 use super::{client, reload};
 use crate::cluster::ClusterState;
 use crate::config::Config;
@@ -51,8 +50,7 @@ pub(super) struct Components {
     pub(super) replay: ReplayBoard,
     /// Starts the spans of ticks; that of calls is in the handlers.
     pub(super) recorder: SpanRecorder,
-    /// Serves webhook, extender and API groups.
-    pub(super) request_thread: RequestThread,
+    pub(super) scheduler_thread: server::SchedulerThread,
 }
 
 /// Parts of the scaling loop that others read or write too.
@@ -121,7 +119,7 @@ impl Components {
                 scale_ins: config.cluster.balances_scale_in.then(ScaleIns::default),
             },
             recorder: SpanRecorder::default(),
-            request_thread: RequestThread::start()?,
+            scheduler_thread: server::SchedulerThread::start()?,
             config,
         })
     }

@@ -271,7 +271,7 @@ pub(super) fn https(
     let (shutdown, observer) = (ends.drain.part(), ends.drain.observer());
     let jobs_end = ends.drain.part();
     let background = ends.background.clone();
-    let request_thread = parts.request_thread.handle();
+    let scheduler_thread = parts.scheduler_thread.handle();
     tasks.spawn(async move {
         let initial = tokio::select! {
             first = certificates.first() => first?,
@@ -283,10 +283,7 @@ pub(super) fn https(
             Listener::bind(address, settings, transport, metrics.clone())
         };
         let (address, settings, router) = served.calls;
-        let listener = {
-            let _entered = request_thread.enter();
-            bind(address, settings)?
-        };
+        let listener = bind(address, settings)?.with_scheduler_thread(scheduler_thread);
         let metrics = match served.metrics {
             None => None,
             Some((address, settings, router)) => Some((bind(address, settings)?, router)),
@@ -315,9 +312,9 @@ pub(super) fn https(
             }
         };
         let keeping = certificates.run(Arc::clone(&store), background.clone(), observer.clone());
-        let serving = request_thread.spawn(listener.serve(router, shutdown));
-        let (served, ..) = tokio::join!(serving, scrapes, jobs, keeping, introductions);
-        Ok(served?)
+        let serving = listener.serve(router, shutdown);
+        tokio::join!(serving, scrapes, jobs, keeping, introductions);
+        Ok(())
     });
 }
 

@@ -13,9 +13,11 @@ use std::time::Duration;
 use axum::Router;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_util::task::TaskTracker;
+use tokio::runtime::Handle;
+use tokio_rustls::server::TlsStream;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use self::handshake::handshake;
+use self::handshake::{TlsConnection, handshake};
 use super::connection::{CloseReason, ConnectionContext, PeerAddress, Protocol};
 use super::connection_limiter::{ConnectionLimiter, Slot};
 use super::drain::Shutdown;
@@ -51,6 +53,7 @@ pub struct Listener {
     settings: ListenerSettings,
     transport: Transport,
     metrics: ListenerMetrics,
+    scheduler_thread: Option<Handle>,
 }
 
 impl Listener {
@@ -71,7 +74,18 @@ impl Listener {
             settings,
             transport,
             metrics,
+            scheduler_thread: None,
         })
+    }
+
+    /// Serves clients with a certificate of the scheduler's authority on that thread, and all
+    /// others, also during their handshakes, on that of its caller.
+    #[must_use]
+    pub fn with_scheduler_thread(self, thread: Handle) -> Self {
+        Self {
+            scheduler_thread: Some(thread),
+            ..self
+        }
     }
 
     /// The bound address, with the port that the system chose if none was given.
@@ -89,6 +103,7 @@ impl Listener {
             settings,
             transport,
             metrics,
+            scheduler_thread,
         } = self;
         let accepting = AcceptLoop {
             transport,
@@ -102,6 +117,7 @@ impl Listener {
                 shutdown,
             },
             metrics,
+            scheduler_thread,
             connections: TaskTracker::new(),
             log: Arc::default(),
         };
@@ -113,6 +129,7 @@ struct AcceptLoop {
     transport: Transport,
     serving: ConnectionContext,
     metrics: ListenerMetrics,
+    scheduler_thread: Option<Handle>,
     slots: ConnectionLimiter,
     connections: TaskTracker,
     log: Arc<RateLimited<&'static str>>,
@@ -178,12 +195,13 @@ impl AcceptLoop {
             ..self.serving.clone()
         };
         let metrics = self.metrics.clone();
+        let scheduler_thread = self.scheduler_thread.clone();
         let log = Arc::clone(&self.log);
         self.connections.spawn(async move {
             let served = tokio::select! {
                 biased;
                 () = slot.crowded_out() => Ok(CloseReason::Crowded),
-                served = serve(stream, transport, serving, &slot) => served,
+                served = serve(stream, transport, serving, &slot, scheduler_thread) => served,
             };
             let closed = match served {
                 Ok(closed) => closed,
@@ -209,6 +227,7 @@ async fn serve(
     transport: Transport,
     serving: ConnectionContext,
     slot: &Arc<Slot>,
+    scheduler_thread: Option<Handle>,
 ) -> Result<CloseReason, handshake::HandshakeFailure> {
     // Best effort: a connection without these is slower or longer-lived, and works.
     let _ = stream.set_nodelay(true);
@@ -225,14 +244,55 @@ async fn serve(
                 () = serving.shutdown.over() => return Ok(CloseReason::Aborted),
                 begun = handshake(store, stream, serving.settings.handshake_timeout) => begun?,
             };
-            if begun.peer.is_known(clock::now()) {
+            let is_scheduler = begun.peer.is_known(clock::now());
+            if is_scheduler {
                 slot.known();
             }
+            let TlsConnection {
+                stream,
+                protocol,
+                peer,
+            } = begun;
             let serving = ConnectionContext {
-                peer: Some(begun.peer),
+                peer: Some(peer),
                 ..serving
             };
-            Ok(serving.run(begun.stream, begun.protocol, slot).await)
+            match scheduler_thread.filter(|_| is_scheduler) {
+                None => Ok(serving.run(stream, protocol, slot).await),
+                Some(thread) => Ok(run_on(&thread, stream, protocol, serving, slot).await),
+            }
         }
     }
+}
+
+/// Serves a connection on `thread` to its end.
+async fn run_on(
+    thread: &Handle,
+    mut stream: TlsStream<TcpStream>,
+    protocol: Protocol,
+    serving: ConnectionContext,
+    slot: &Arc<Slot>,
+) -> CloseReason {
+    let slot = Arc::clone(slot);
+    let served = thread.spawn(async move {
+        // Best effort: otherwise the thread that accepted it goes on to watch the socket, and wakes
+        // this one.
+        let _ = watch_here(stream.get_mut().0);
+        serving.run(stream, protocol, &slot).await
+    });
+    // The caller may stop to wait, for example because others need the slot.
+    match AbortOnDropHandle::new(served).await {
+        Ok(closed) => closed,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => CloseReason::Aborted,
+        },
+    }
+}
+
+/// Lets the runtime of this task watch the socket, instead of the one that accepted it.
+fn watch_here(stream: &mut TcpStream) -> std::io::Result<()> {
+    let same = SockRef::from(&*stream).try_clone()?;
+    *stream = TcpStream::from_std(same.into())?;
+    Ok(())
 }

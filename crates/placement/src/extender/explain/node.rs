@@ -64,7 +64,7 @@ pub struct ResourceExplanation {
     pub age_seconds: Option<i64>,
     /// The load of Pods that are placed there and not measured yet.
     pub in_flight: u64,
-    /// What new Pods here may use beyond their demand while they warm up.
+    /// The expected use of new Pods here beyond their demand while they warm up.
     #[serde(default)]
     pub warm_up: u64,
     /// The part of the measured load that comes from Pods that are gone.

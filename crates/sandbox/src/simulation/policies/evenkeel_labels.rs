@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use evenkeel_placement::plan::score_labels::{
-    LabelledNode, LevelPlanner, PATCHES_PER_SECOND, ScoreLabelChange, ShapesInUse,
+    LabelledNode, LevelInputs, LevelPlanner, PATCHES_PER_SECOND, ScoreLabelChange,
 };
 use evenkeel_placement::score_labels::kept_shapes::assigned;
 use evenkeel_placement::score_labels::{
@@ -58,9 +58,9 @@ struct AdmittedPod {
 struct ScoreLabelLeader {
     planner: LevelPlanner,
     nodes: Vec<LabelledNode>,
-    /// What its next turn goes by, but for the Pods that are counted then.
-    in_use: ShapesInUse,
-    /// Measurements have come, or changes are left for the next turn.
+    /// The input of its next turn; the Pods are counted when the turn begins.
+    inputs: LevelInputs,
+    /// A level may be out of date, or a change was left by the last turn.
     has_work: bool,
 }
 
@@ -87,7 +87,8 @@ impl EvenkeelLabels {
         }
     }
 
-    /// Takes the leader's turns up to `now`. Turns without work change nothing and are skipped.
+    /// Takes the leader's turns up to `now`. Turns without measurements or new Pods are
+    /// skipped, although the service computes levels anew every 15 seconds.
     fn advance(&mut self, now: SignedDuration) {
         while self.next <= now && self.leader.has_work {
             let at = self.next;
@@ -157,14 +158,14 @@ impl ScoreLabelLeader {
         now: Timestamp,
     ) -> Vec<ScoreLabelChange> {
         let counts = pods.iter().map(|(shape, pods)| (shape.clone(), pods.count));
-        let in_use = &mut self.in_use;
-        in_use.counts = counts.collect();
-        in_use.totals = pods;
+        let inputs = &mut self.inputs;
+        inputs.counts = counts.collect();
+        inputs.totals = pods;
         let labelled = self.planner.shapes().clone();
-        self.planner.choose(in_use, &labelled, now);
+        self.planner.choose(inputs, &labelled, now);
         let (nodes, policy) = (service.nodes(), service.policy());
-        self.planner.compute(in_use, nodes, policy, now);
-        in_use.bound.clear();
+        self.planner.compute(inputs, nodes, policy, now);
+        inputs.bound.clear();
         let mut due = self.planner.changes(&self.nodes);
         self.has_work = due.len() > PATCHES_PER_SECOND;
         due.truncate(PATCHES_PER_SECOND);
@@ -197,7 +198,7 @@ impl LoadPolicy for EvenkeelLabels {
     fn measured(&mut self, monitoring: &NodeMonitor, now: SignedDuration) {
         self.advance(now);
         self.service.measured(monitoring, now);
-        self.leader.in_use.rounds += 1;
+        self.leader.inputs.rounds += 1;
         self.leader.has_work = true;
         // A round is worked on at once, and the turns of each second follow it.
         self.next = now;
@@ -249,7 +250,7 @@ impl LoadPolicy for EvenkeelLabels {
                 let admitted = self.pods.get(&pod.id);
                 let shape = admitted.and_then(|pod| pod.shape.clone());
                 self.leader.has_work |= shape.is_some();
-                self.leader.in_use.bound.extend(shape);
+                self.leader.inputs.bound.extend(shape);
             }
             PodLifecycleStep::Started => {}
             PodLifecycleStep::Gone => {

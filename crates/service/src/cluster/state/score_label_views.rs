@@ -9,7 +9,7 @@ use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::pod::Pod;
 use evenkeel_placement::admission::ScoreTermInputs;
 use evenkeel_placement::demand::Demand;
-use evenkeel_placement::plan::score_labels::{LabelledNode, ShapesInUse};
+use evenkeel_placement::plan::score_labels::{LabelledNode, LevelInputs};
 use evenkeel_placement::score_labels::pod_shape::{ShapeContext, steady_shape};
 use evenkeel_placement::score_labels::shape_totals::merge_namespaces;
 use evenkeel_placement::score_labels::terms::carried_shape;
@@ -26,7 +26,7 @@ use crate::cluster::autoscaling::WorkloadKey;
 pub(crate) struct LabelPlanView {
     pub(crate) nodes: Vec<Arc<LabelledNode>>,
     pub(crate) labelled: Arc<BTreeSet<Shape>>,
-    pub(crate) in_use: ShapesInUse,
+    pub(crate) inputs: LevelInputs,
 }
 
 impl PlacementState {
@@ -109,7 +109,7 @@ impl ClusterState {
         let view = LabelPlanView {
             nodes: inner.scores.nodes.values().cloned().collect(),
             labelled: Arc::clone(&inner.scores.labelled),
-            in_use: ShapesInUse {
+            inputs: LevelInputs {
                 counts: shared_counts(inner.shaped_pods()),
                 totals: merge_namespaces(inner.shaped_pods()),
                 bound,

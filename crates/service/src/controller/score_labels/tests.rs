@@ -238,7 +238,9 @@ fn labels_stay_without_fresh_measurements_and_go_where_score_labels_are_off() {
         ["4", "4"],
         "only a measurement raises a level"
     );
+    // As after a restart with another configuration.
     planned.rounds.policy = Arc::new(policy());
+    planned.memory = ScoreLabelMemory::default();
     let patches = planned.plan(after(602));
     planned.make(&patches);
     assert_eq!(planned.labels(), ["", ""]);
@@ -321,7 +323,7 @@ fn a_shape_is_in_use_though_its_pod_ended_before_the_plan() {
     next.measure(1, NOW);
     assert_eq!(next.plan(after(1)).len(), 1);
     assert_eq!(
-        next.rounds.cluster.take_label_plan().in_use.counts,
+        next.rounds.cluster.take_label_plan().inputs.counts,
         BTreeMap::new()
     );
 }

@@ -177,7 +177,7 @@ fn verdict(filtered: &decide::FilterResult) -> &'static str {
         "nominated"
     } else if filtered.passed() == 0 {
         "refused_everywhere"
-    } else if filtered.at_start {
+    } else if filtered.at_start && filtered.passed() < filtered.refused.len() {
         "first_minutes"
     } else {
         "judged"
@@ -282,28 +282,37 @@ mod tests {
 
     #[test]
     fn an_answer_counts_under_the_rule_that_decided_it() {
-        let some_refused = || FilterResult {
-            refused: vec![
-                ResourceSet::NONE,
-                ResourceSet::NONE.with(Resource::Cpu, true),
-            ],
-            exemption: None,
-            relaxed: false,
-            nominated: false,
-            doubted: false,
-            at_start: false,
-            demand: None,
-            asked: None,
+        let without_cpu = ResourceSet::NONE.with(Resource::Cpu, true);
+        let one_of_two = FilterResult {
+            refused: vec![ResourceSet::NONE, without_cpu],
+            ..FilterResult::default()
         };
-        let mut first_minutes = some_refused();
-        first_minutes.at_start = true;
-        let mut relaxed = some_refused();
-        relaxed.relaxed = true;
-        let mut nowhere = some_refused();
-        nowhere.refused.remove(0);
-        let counted = [some_refused(), first_minutes, relaxed, nowhere];
+        let first_minutes = FilterResult {
+            at_start: true,
+            ..one_of_two.clone()
+        };
+        let relaxed = FilterResult {
+            relaxed: true,
+            ..one_of_two.clone()
+        };
+        let nowhere = FilterResult {
+            refused: vec![without_cpu],
+            ..FilterResult::default()
+        };
+        let everywhere = FilterResult {
+            refused: vec![ResourceSet::NONE],
+            at_start: true,
+            ..FilterResult::default()
+        };
+        let counted = [one_of_two, first_minutes, relaxed, nowhere, everywhere];
         let counted = counted.map(|filtered| verdict(&filtered));
-        let expected = ["judged", "first_minutes", "relaxed", "refused_everywhere"];
+        let expected = [
+            "judged",
+            "first_minutes",
+            "relaxed",
+            "refused_everywhere",
+            "judged",
+        ];
         assert_eq!(counted, expected);
     }
 }
