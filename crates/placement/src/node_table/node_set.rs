@@ -14,7 +14,7 @@ use super::near_ties::{BalanceTotals, NearTies};
 use crate::node_load::NodeLoad;
 
 /// Nodes copied together when one changes.
-const CHUNK: usize = 32;
+const CHUNK: usize = 8;
 
 words! {
     /// The age of a measurement, and the value in its place.
