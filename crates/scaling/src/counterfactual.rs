@@ -37,8 +37,13 @@ const MEMORY_OF_QUARTER: f64 = MEMORY / 4.0;
 const ASSUMED: f64 = 360.0;
 /// The distance that is assumed to hold a risk of 1 %: the 90 % quantile.
 const BEGIN: f64 = 1.28;
+const RISK_OF_BEGIN: f64 = 0.01;
 /// How far below the distance that is assumed for its risk a floor may lie.
 const SPARED: f64 = 0.4;
+/// The largest distance that is taken for its worth at a risk of 1 %, and how much further it lies for
+/// a tenth of the risk.
+const MOST_FOR_WORTH: f64 = 1.38;
+const WORTH_OF_A_TENTH: f64 = 0.2;
 /// The minutes before which nothing is said of what pays: half a day.
 const JUDGED_FROM: f64 = 720.0;
 /// The minutes that are added on both sides of the ratio: where hardly anything went wrong either way,
@@ -161,10 +166,22 @@ impl Counterfactual {
         self.wanted_distance(risk).min(self.affordable())
     }
 
-    /// The distance from the middle at which floors meet a risk; if none does, the distance with
-    /// the best benefit. It is at most `SPARED` below the distance assumed for the risk: floors
-    /// down to there cost less than they save.
+    /// The distance from the middle at which floors meet a risk, or a larger one if floors there have
+    /// a better benefit. A larger risk asks for cheaper floors, so the larger distance has a limit
+    /// that depends on the risk.
     pub(crate) fn wanted_distance(&self, risk: f64) -> f64 {
+        let meeting = self.meeting_distance(risk);
+        if self.minutes() < JUDGED_FROM {
+            return meeting;
+        }
+        let most = MOST_FOR_WORTH - WORTH_OF_A_TENTH * tenths(risk);
+        self.worth_most().min(most).max(meeting)
+    }
+
+    /// The distance at which floors meet a risk; if none does, the distance with the best benefit. It
+    /// is at most `SPARED` below the distance assumed for the risk: floors down to there cost less
+    /// than they save.
+    fn meeting_distance(&self, risk: f64) -> f64 {
         // A share of none has no logarithm.
         let log = |share: f64| (share + 1e-4).ln();
         let under = |index: usize| log(self.floored[index].outcome().under);
@@ -178,8 +195,7 @@ impl Counterfactual {
                 DISTANCES[before] + (DISTANCES[held] - DISTANCES[before]) * share
             }
         };
-        let least = BEGIN - A_TENTH * (risk / 0.01).log10() - SPARED;
-        distance.max(least)
+        distance.max(BEGIN - A_TENTH * tenths(risk) - SPARED)
     }
 
     /// The distance with the best benefit beside the HPA of equal cost; of several about as good,
@@ -294,9 +310,14 @@ impl CounterfactualResult {
     }
 }
 
+/// How many times ten a risk is above that of [`BEGIN`].
+fn tenths(risk: f64) -> f64 {
+    (risk / RISK_OF_BEGIN).log10()
+}
+
 /// The share of the time in which Pods are assumed to carry too much above floors at a distance.
 fn assumed(distance: f64) -> f64 {
-    let under = 0.01 * 10.0_f64.powf((BEGIN - distance) / A_TENTH);
+    let under = RISK_OF_BEGIN * 10.0_f64.powf((BEGIN - distance) / A_TENTH);
     under.min(0.2)
 }
 

@@ -333,6 +333,43 @@ fn what_cannot_be_foreseen_is_not_covered_at_any_price() {
     );
 }
 
+/// The harm: where a high risk was accepted, floors stayed just below what foreseen rises need. A lower target would
+/// have been about as good.
+#[test]
+fn floors_that_are_worth_more_lie_further_from_the_middle() {
+    let mut trial = Counterfactual::default();
+    for minute in 0..3 * 1440 {
+        let load = |minute| {
+            if hourly(minute) > 300.0 {
+                36_000.0
+            } else {
+                30_000.0
+            }
+        };
+        let rises_to = (minute + 1..minute + 5).map(load).fold(0.0, f64::max);
+        let told = Quantiles::new([0.7, 0.8, 0.9, 0.96].map(|share| share * rises_to));
+        trial.pass(&followed(minute, load(minute), Some(told)), &pods(1000));
+    }
+    let (meeting, wanted) = (trial.meeting_distance(0.1), trial.wanted_distance(0.1));
+    assert!(
+        (meeting - (BEGIN - A_TENTH - SPARED)).abs() < 1e-9,
+        "{meeting}"
+    );
+    assert!(
+        (wanted - (MOST_FOR_WORTH - WORTH_OF_A_TENTH)).abs() < 1e-9,
+        "{wanted}"
+    );
+    let ratio = |distance: f64| trial.tried(distance).unwrap().ratio();
+    assert!(
+        ratio(wanted) < 0.7 * ratio(meeting),
+        "{} {}",
+        ratio(wanted),
+        ratio(meeting)
+    );
+    // A smaller risk asks for more, whatever it is worth.
+    assert!(trial.wanted_distance(0.001) >= trial.meeting_distance(0.001));
+}
+
 /// The harm: floors beyond the HPA with the lowest target were held against it, as if it had cost as much.
 #[test]
 fn floors_cost_no_more_than_the_lowest_target() {
