@@ -3,7 +3,7 @@
 //!
 //! Each minute of a load runs through simulated counts of Pods: with floors at several distances
 //! from the middle of its forecast, and without floors at several shares of the target. The means
-//! of each simulation give the level that meets a risk, and whether floors at it pay. They are kept
+//! of each simulation give the level that meets a risk or is worth more, and whether floors at it pay. They are kept
 //! by quarter of the day too, so a restless night does not end floors that foresee the morning.
 //! There is no noise within a minute, so the plain HPA looks slightly too good.
 
@@ -40,10 +40,10 @@ const BEGIN: f64 = 1.28;
 const RISK_OF_BEGIN: f64 = 0.01;
 /// How far below the distance that is assumed for its risk a floor may lie.
 const SPARED: f64 = 0.4;
-/// The largest distance that is taken for its worth at a risk of 1 %, and how much further it lies for
-/// a tenth of the risk.
+/// The largest distance that is taken for its worth at a risk of 1 %.
 const MOST_FOR_WORTH: f64 = 1.38;
-const WORTH_OF_A_TENTH: f64 = 0.2;
+/// How much further it may lie for a tenth of the risk.
+const MORE_FOR_A_TENTH: f64 = 0.2;
 /// The minutes before which nothing is said of what pays: half a day.
 const JUDGED_FROM: f64 = 720.0;
 /// The minutes that are added on both sides of the ratio: where hardly anything went wrong either way,
@@ -161,27 +161,29 @@ impl Counterfactual {
         }
     }
 
-    /// The distance for a risk whose floors need no more replicas than is affordable.
+    /// The distance that meets a risk, or a larger one with a better benefit, as far as its replicas are
+    /// affordable.
     pub fn distance(&self, risk: f64) -> f64 {
-        self.wanted_distance(risk).min(self.affordable())
+        let meeting = self.meeting_distance(risk);
+        meeting
+            .max(self.worthwhile_distance(risk))
+            .min(self.affordable())
     }
 
-    /// The distance from the middle at which floors meet a risk, or a larger one if floors there have
-    /// a better benefit. A larger risk asks for cheaper floors, so the larger distance has a limit
-    /// that depends on the risk.
-    pub(crate) fn wanted_distance(&self, risk: f64) -> f64 {
-        let meeting = self.meeting_distance(risk);
+    /// The distance with the best benefit, up to a limit that is lower for a larger risk: a larger risk
+    /// asks for cheaper floors. The smallest distance before half a day has run.
+    pub(crate) fn worthwhile_distance(&self, risk: f64) -> f64 {
         if self.minutes() < JUDGED_FROM {
-            return meeting;
+            return DISTANCES[0];
         }
-        let most = MOST_FOR_WORTH - WORTH_OF_A_TENTH * tenths(risk);
-        self.worth_most().min(most).max(meeting)
+        let most = MOST_FOR_WORTH - MORE_FOR_A_TENTH * decades(risk);
+        self.worth_most().min(most)
     }
 
     /// The distance at which floors meet a risk; if none does, the distance with the best benefit. It
     /// is at most `SPARED` below the distance assumed for the risk: floors down to there cost less
     /// than they save.
-    fn meeting_distance(&self, risk: f64) -> f64 {
+    pub(crate) fn meeting_distance(&self, risk: f64) -> f64 {
         // A share of none has no logarithm.
         let log = |share: f64| (share + 1e-4).ln();
         let under = |index: usize| log(self.floored[index].outcome().under);
@@ -195,7 +197,7 @@ impl Counterfactual {
                 DISTANCES[before] + (DISTANCES[held] - DISTANCES[before]) * share
             }
         };
-        distance.max(BEGIN - A_TENTH * tenths(risk) - SPARED)
+        distance.max(BEGIN - A_TENTH * decades(risk) - SPARED)
     }
 
     /// The distance with the best benefit beside the HPA of equal cost; of several about as good,
@@ -310,8 +312,8 @@ impl CounterfactualResult {
     }
 }
 
-/// How many times ten a risk is above that of [`BEGIN`].
-fn tenths(risk: f64) -> f64 {
+/// The logarithm to base 10 of a risk over that of [`BEGIN`].
+fn decades(risk: f64) -> f64 {
     (risk / RISK_OF_BEGIN).log10()
 }
 

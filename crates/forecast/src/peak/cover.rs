@@ -45,10 +45,11 @@ impl Cover {
         self.distance
     }
 
-    /// Takes the distance `wanted` for the risk, or the largest one that floors may cost.
-    pub const fn put(&mut self, wanted: f64, most: f64) {
-        self.distance = wanted.min(most);
-        self.is_limited = wanted > most;
+    /// Takes the distance that meets the risk, or a larger one that is worth more, up to the largest
+    /// one that floors may cost.
+    pub const fn put(&mut self, meeting: f64, worthwhile: f64, most: f64) {
+        self.distance = meeting.max(worthwhile).min(most);
+        self.is_limited = meeting > most;
     }
 
     /// True where the risk needs a higher level than floors may cost.
@@ -94,6 +95,25 @@ mod tests {
         let tenfold = passed(2000, 10);
         assert!((tenfold - A_TENTH).abs() < 0.01, "{tenfold}");
         assert!((passed(2000, 1) - MOST).abs() < 1e-9);
+    }
+
+    /// The harm: a level that was raised for its worth and could not be paid was reported as a risk that is not held.
+    #[test]
+    fn only_the_risk_can_be_limited_by_cost() {
+        let mut cover = Cover::new(0.01, 1.28);
+        for (meeting, worthwhile, distance, is_limited) in [
+            (0.9, 0.2, 0.9, false),
+            (0.9, 1.0, 1.0, false),
+            (0.9, 1.4, 1.1, false),
+            (1.2, 1.4, 1.1, true),
+        ] {
+            cover.put(meeting, worthwhile, 1.1);
+            assert!(
+                (cover.distance() - distance).abs() < 1e-9,
+                "{meeting} {worthwhile}"
+            );
+            assert_eq!(cover.is_limited(), is_limited, "{meeting} {worthwhile}");
+        }
     }
 
     #[test]

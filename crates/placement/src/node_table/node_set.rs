@@ -13,7 +13,8 @@ use super::median_node::median;
 use super::near_ties::{BalanceTotals, NearTies};
 use crate::node_load::NodeLoad;
 
-/// Nodes copied together when one changes.
+/// Nodes copied together when one changes, several times a binding: 5 KB. Of 5,000 nodes there are then
+/// 625 chunks in the list.
 const CHUNK: usize = 8;
 
 words! {

@@ -350,24 +350,25 @@ fn floors_that_are_worth_more_lie_further_from_the_middle() {
         let told = Quantiles::new([0.7, 0.8, 0.9, 0.96].map(|share| share * rises_to));
         trial.pass(&followed(minute, load(minute), Some(told)), &pods(1000));
     }
-    let (meeting, wanted) = (trial.meeting_distance(0.1), trial.wanted_distance(0.1));
+    let (meeting, worthwhile) = (trial.meeting_distance(0.1), trial.worthwhile_distance(0.1));
     assert!(
         (meeting - (BEGIN - A_TENTH - SPARED)).abs() < 1e-9,
         "{meeting}"
     );
     assert!(
-        (wanted - (MOST_FOR_WORTH - WORTH_OF_A_TENTH)).abs() < 1e-9,
-        "{wanted}"
+        (worthwhile - (MOST_FOR_WORTH - MORE_FOR_A_TENTH)).abs() < 1e-9,
+        "{worthwhile}"
     );
     let ratio = |distance: f64| trial.tried(distance).unwrap().ratio();
     assert!(
-        ratio(wanted) < 0.7 * ratio(meeting),
+        ratio(worthwhile) < 0.7 * ratio(meeting),
         "{} {}",
-        ratio(wanted),
+        ratio(worthwhile),
         ratio(meeting)
     );
-    // A smaller risk asks for more, whatever it is worth.
-    assert!(trial.wanted_distance(0.001) >= trial.meeting_distance(0.001));
+    assert!((trial.distance(0.1) - worthwhile).abs() < 1e-9);
+    // A smaller risk asks for more than the distance of the best benefit.
+    assert!(trial.distance(0.001) > trial.worthwhile_distance(0.001));
 }
 
 /// The harm: floors beyond the HPA with the lowest target were held against it, as if it had cost as much.

@@ -121,11 +121,13 @@ impl TrackedPeaks {
         self.weigh();
     }
 
-    /// Finds the level that holds the risk by now, and whether floors at it pay.
+    /// Finds the level that holds the risk by now or is worth more, and whether floors at it pay.
     fn weigh(&mut self) {
         let cover = self.forecaster.cover_mut();
-        let wanted = self.trial.wanted_distance(cover.risk()) + cover.correction();
-        cover.put(wanted, self.trial.affordable());
+        let risk = cover.risk();
+        let meeting = self.trial.meeting_distance(risk) + cover.correction();
+        let worthwhile = self.trial.worthwhile_distance(risk);
+        cover.put(meeting, worthwhile, self.trial.affordable());
         if let Some(trust) = self.trust() {
             self.pays[self.quarter.place()] = trust.is_trusted();
         }

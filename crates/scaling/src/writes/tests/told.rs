@@ -207,7 +207,7 @@ fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
     let expected = "cpu: over the last days, with floors: 12 min a day above target, at 5.6 replicas; the HPA \
                     as it is: 101 min, at 5.2; an HPA with a lower target at equal cost: 43 min";
     assert_eq!(message, expected);
-    cover.put(2.0, 1.5);
+    cover.put(2.0, 0.0, 1.5);
     let (_, _, message) = told(cover, floors, plain, rival, false);
     let limit = "; the risk of 1% needs more replicas than floors may cost";
     assert_eq!(message, format!("{expected}{limit}"));
