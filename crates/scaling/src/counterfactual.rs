@@ -170,8 +170,10 @@ impl Counterfactual {
             .min(self.affordable())
     }
 
-    /// The distance with the best benefit, up to a limit that is lower for a larger risk: a larger risk
-    /// asks for cheaper floors. The smallest distance before half a day has run.
+    /// The distance on the way to the one with the best benefit, up to a limit that is lower for a
+    /// larger risk: a larger risk asks for cheaper floors. Benefits beyond the limit count for the
+    /// direction: with those up to the limit alone, floors were worth less on recorded loads. The
+    /// smallest distance before half a day has run.
     pub(crate) fn worthwhile_distance(&self, risk: f64) -> f64 {
         if self.minutes() < JUDGED_FROM {
             return DISTANCES[0];
