@@ -162,7 +162,7 @@ impl Demand {
         Resources::from_fn(|resource| self.amounts[resource].max(self.start_up[resource]))
     }
 
-    /// The use to expect beyond `counted` while it is new, up to the capacity of the largest node.
+    /// The Pod's expected use beyond `counted` while it is new, up to the capacity of the largest node.
     pub fn beyond(
         &self,
         counted: &Resources<Amount>,

@@ -42,7 +42,7 @@ pub struct StartedPod<'a> {
     pub reuses_name: bool,
 }
 
-/// The use by Pods of each workload in their first minutes, by the key of the workload.
+/// The use of each workload's Pods in their first minutes, by the key of the workload.
 #[derive(Debug)]
 pub struct StartUps<W> {
     workloads: HashMap<W, WorkloadStarts, RandomState>,

@@ -29,7 +29,7 @@ pub(crate) struct FilterQuestion {
     pub(crate) demand: Resources<Amount>,
     pub(crate) headroom: Ratio,
     pub(crate) scope: UnboundPodScope,
-    /// True counts the expected use of Pods beyond their demand while they warm up, too.
+    /// If true, what Pods are expected to use beyond their demand while they warm up counts too.
     pub(crate) at_start: bool,
 }
 

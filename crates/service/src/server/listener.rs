@@ -78,8 +78,8 @@ impl Listener {
         })
     }
 
-    /// Serves clients with a certificate of the scheduler's authority on that thread, and all
-    /// others, also during their handshakes, on that of its caller.
+    /// Serves clients with a certificate of the scheduler's authority on `thread`. Handshakes and
+    /// other clients stay on the runtime that serves the listener.
     #[must_use]
     pub fn with_scheduler_thread(self, thread: Handle) -> Self {
         Self {
@@ -275,12 +275,12 @@ async fn run_on(
 ) -> CloseReason {
     let slot = Arc::clone(slot);
     let served = thread.spawn(async move {
-        // Best effort: otherwise the thread that accepted it goes on to watch the socket, and wakes
-        // this one.
+        // Best effort: otherwise the thread that accepted it keeps watching the socket, and wakes this
+        // one.
         let _ = watch_here(stream.get_mut().0);
         serving.run(stream, protocol, &slot).await
     });
-    // The caller may stop to wait, for example because others need the slot.
+    // The caller may stop waiting, for example because others need the slot.
     match AbortOnDropHandle::new(served).await {
         Ok(closed) => closed,
         Err(error) => match error.try_into_panic() {

@@ -49,7 +49,7 @@ impl LevelPlanner {
         &self.levels
     }
 
-    /// Chooses the shapes; `labelled` are those that nodes have labels of now.
+    /// Chooses the shapes; `labelled` are the shapes that nodes have labels of now.
     pub fn choose(&mut self, inputs: &LevelInputs, labelled: &BTreeSet<Shape>, now: Timestamp) {
         self.shapes = self.kept.choose(&inputs.counts, labelled, now);
     }

@@ -45,7 +45,7 @@ pub(super) struct Evenkeel {
     templates: Vec<Pod>,
     /// By workload, as its Pods count for others.
     counted: Vec<Resources<Amount>>,
-    /// The use by Pods of each workload in their first minutes.
+    /// The use of each workload's Pods in their first minutes.
     starts: StartUps<usize>,
     pods: BTreeMap<PodId, WatchedPodState>,
     refused_since: BTreeMap<PodId, Timestamp>,
