@@ -13,9 +13,10 @@ use super::median_node::median;
 use super::near_ties::{BalanceTotals, NearTies};
 use crate::node_load::NodeLoad;
 
-/// Nodes copied together when one changes, several times a binding: 5 KB. Of 5,000 nodes there are then
-/// 625 chunks in the list.
-const CHUNK: usize = 8;
+/// Nodes copied together when one changes, several times a binding: 10 KB. Of 5,000 nodes there are
+/// then 313 chunks in the list, which is copied too. Of 8, 16 and 32, this is the fastest for 500 to
+/// 10,000 nodes.
+const CHUNK: usize = 16;
 
 words! {
     /// The age of a measurement, and the value in its place.
