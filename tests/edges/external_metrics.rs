@@ -188,7 +188,7 @@ impl Served {
             .routes(external_metrics.routes(extender))
             .into_router();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (settings, tls) = (ListenerSettings::new("test"), Transport::Tls(store));
+        let (settings, tls) = (ListenerSettings::new("test"), Transport::tls(store));
         let listener = Listener::bind(any, settings, tls, metrics).unwrap();
         let address = listener.local_address().unwrap();
         let drain = Drain::new(DrainSettings {

@@ -239,7 +239,7 @@ impl Stage {
             tokio::spawn(listener.serve(router, drain.part()));
             address
         };
-        let tls = || Transport::Tls(Arc::clone(&store));
+        let tls = || Transport::tls(Arc::clone(&store));
         Self {
             https: serve(tls(), groups.routes(series.routes(routes())).into_router()),
             grpc: serve(tls(), by_token.routes(routes()).into_router()),

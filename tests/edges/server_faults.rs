@@ -572,6 +572,45 @@ async fn open_connections_follow_a_change_of_the_authorities() {
 }
 
 #[tokio::test]
+async fn a_connection_of_kube_scheduler_ends_with_its_authority() {
+    let options = Options {
+        listener: ListenerSettings {
+            header_timeout: Duration::from_millis(20),
+            ..ListenerSettings::new("test")
+        },
+        ..Options::default()
+    };
+    let server = Running::start(options);
+    let trust = Trust::only(server.bundle.ca_bundle());
+    let scheduler = trust.clone().showing(right(&server));
+    let _stranger = Connection::open(server.address, &trust, Http::One)
+        .await
+        .unwrap();
+    let mut schedulers = Vec::new();
+    for http in [Http::One, Http::Two] {
+        let open = Connection::open(server.address, &scheduler, http).await;
+        schedulers.push(open.unwrap());
+    }
+    for connection in &mut schedulers {
+        let answer = connection.post("/scheduler/filter", "{}").await.unwrap();
+        assert_eq!(answer.status, StatusCode::OK);
+    }
+    let others = fixture::bundle().scheduler_ca_bundle();
+    let authorities =
+        ClientAuthorities::default().with_pem(Authority::Scheduler, others.as_bytes());
+    server.store.replace(CertificateUpdate {
+        server: None,
+        authorities: Some(authorities.unwrap()),
+    });
+    let closed = "evenkeel_http_connections_closed_total{listener=\"test\",reason=\"OtherClient\"}";
+    server.metric_reaches(closed, 2).await;
+    until("one connection is open", || {
+        server.metric("evenkeel_http_connections{listener=\"test\"}") == 1
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn without_an_authority_no_certificate_is_asked_for() {
     let (bundle, metrics) = (fixture::bundle(), ListenerMetrics::default());
     let without = CertificateUpdate {

@@ -138,10 +138,12 @@ impl Running {
         let readiness = Readiness::default();
         let hold = Arc::new(Semaphore::new(0));
         let drain = Drain::new(options.drain);
-        let tls = Transport::Tls(Arc::clone(&store));
         let scheduler_thread = SchedulerThread::start().unwrap();
-        let listener =
-            bind(options.listener, tls, &metrics).with_scheduler_thread(scheduler_thread.handle());
+        let tls = Transport::Tls {
+            certificates: Arc::clone(&store),
+            scheduler_thread: Some(scheduler_thread.handle()),
+        };
+        let listener = bind(options.listener, tls, &metrics);
         let address = listener.local_address().unwrap();
         tokio::spawn(listener.serve(routes(options, &metrics, &hold), drain.part()));
         let listener = bind(ListenerSettings::for_probes(), Transport::Plain, &metrics);

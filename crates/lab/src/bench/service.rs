@@ -66,7 +66,7 @@ impl LoopbackService {
         let listener = Listener::bind(
             SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             ListenerSettings::new("bench"),
-            Transport::Tls(Arc::new(store)),
+            Transport::tls(Arc::new(store)),
             metrics.clone(),
         )?;
         drop(within);

@@ -278,19 +278,22 @@ pub(super) fn https(
             () = shutdown.draining() => return Ok(()),
         };
         let store = Arc::new(CertificateStore::new(initial, metrics.clone())?);
-        let bind = |address, settings| {
-            let transport = Transport::Tls(Arc::clone(&store));
+        let bind = |address, settings, scheduler_thread| {
+            let transport = Transport::Tls {
+                certificates: Arc::clone(&store),
+                scheduler_thread,
+            };
             Listener::bind(address, settings, transport, metrics.clone())
         };
         let (address, settings, router) = served.calls;
-        let listener = bind(address, settings)?.with_scheduler_thread(scheduler_thread);
+        let listener = bind(address, settings, Some(scheduler_thread))?;
         let metrics = match served.metrics {
             None => None,
-            Some((address, settings, router)) => Some((bind(address, settings)?, router)),
+            Some((address, settings, router)) => Some((bind(address, settings, None)?, router)),
         };
         let grpc = match served.grpc {
             None => None,
-            Some(grpc) => Some((bind(grpc.address, grpc.settings)?, grpc.router)),
+            Some(grpc) => Some((bind(grpc.address, grpc.settings, None)?, grpc.router)),
         };
         tracing::info!(%address, "serving webhook and extender");
         loaded.met();

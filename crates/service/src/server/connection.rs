@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderValue, Request, Response, Version, header};
+use evenkeel_clock as clock;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -58,6 +59,8 @@ pub(super) enum CloseReason {
     Idle,
     /// Another connection took its slot.
     Crowded,
+    /// Its certificate began or ceased to be one of kube-scheduler while it was open.
+    OtherClient,
     /// The service was over while it was open.
     Aborted,
 }
@@ -71,6 +74,7 @@ impl CloseReason {
             Self::SlowReader => Some("SlowReader"),
             Self::Idle => Some("Idle"),
             Self::Crowded => Some("Crowded"),
+            Self::OtherClient => Some("OtherClient"),
             Self::Aborted => Some("Aborted"),
         }
     }
@@ -81,6 +85,8 @@ impl CloseReason {
 pub(super) struct ConnectionContext {
     pub router: Router,
     pub peer: Option<Arc<Peer>>,
+    /// The peer has the slot and the thread of kube-scheduler.
+    pub is_scheduler: bool,
     pub address: PeerAddress,
     pub settings: ListenerSettings,
     pub shutdown: Shutdown,
@@ -99,7 +105,7 @@ impl ConnectionContext {
         let activity = slot.activity().clone();
         let service = ConnectionService {
             router: self.router,
-            peer: self.peer,
+            peer: self.peer.clone(),
             address: self.address,
             shutdown: self.shutdown.clone(),
             slot: Arc::downgrade(slot),
@@ -107,6 +113,8 @@ impl ConnectionContext {
         };
         let end = ConnectionLifetime {
             protocol,
+            peer: self.peer,
+            is_scheduler: self.is_scheduler,
             settings: self.settings,
             shutdown: self.shutdown,
             activity: activity.clone(),
@@ -144,6 +152,9 @@ pub(crate) struct LastingAnswer;
 
 struct ConnectionLifetime {
     protocol: Protocol,
+    peer: Option<Arc<Peer>>,
+    /// As it was when the connection began.
+    is_scheduler: bool,
     settings: ListenerSettings,
     shutdown: Shutdown,
     activity: Activity,
@@ -171,18 +182,31 @@ impl ConnectionLifetime {
                     told = true;
                     connection.as_mut().graceful_shutdown();
                 }
-                _ = looks.tick() => match pace.look() {
-                    ConnectionVerdict::Keep => {}
-                    ConnectionVerdict::SlowHead => return CloseReason::SlowHead,
-                    ConnectionVerdict::SlowReader => return CloseReason::SlowReader,
-                    ConnectionVerdict::Idle if closed == CloseReason::Idle => return CloseReason::Idle,
-                    ConnectionVerdict::Idle => {
-                        closed = CloseReason::Idle;
+                _ = looks.tick() => {
+                    let reason = match pace.look() {
+                        ConnectionVerdict::SlowHead => return CloseReason::SlowHead,
+                        ConnectionVerdict::SlowReader => return CloseReason::SlowReader,
+                        ConnectionVerdict::Idle => CloseReason::Idle,
+                        ConnectionVerdict::Keep if self.is_other_client() => CloseReason::OtherClient,
+                        ConnectionVerdict::Keep => continue,
+                    };
+                    if closed == reason {
+                        return reason;
+                    }
+                    closed = reason;
+                    if self.protocol == Protocol::Http2 || !self.activity.is_busy() {
                         connection.as_mut().graceful_shutdown();
                     }
-                },
+                }
             }
         }
+    }
+
+    /// The certificate of its client counts for something else than at the handshake, because it has
+    /// expired or the authorities have changed.
+    fn is_other_client(&self) -> bool {
+        let peer = self.peer.as_ref();
+        peer.is_some_and(|peer| peer.is_scheduler(clock::now()) != self.is_scheduler)
     }
 
     /// Waits until the connection should be told to end.
@@ -291,6 +315,7 @@ mod tests {
         let context = ConnectionContext {
             router: Router::new().route("/", get(async move || ticking(lasts))),
             peer: None,
+            is_scheduler: false,
             address: PeerAddress(address),
             settings,
             shutdown: drain.observer(),

@@ -12,7 +12,7 @@
 //!   request under way. A peer is an IPv4 address or an IPv6 network of 64 bits. A NAT may put the
 //!   API server and an attacker behind one address. So a peer at its bound is not refused but loses
 //!   one of its own.
-//! * A connection with a client certificate of a known authority moves to slots of its own.
+//! * A connection of kube-scheduler moves to slots of its own.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ struct ConnectionTable {
 struct ConnectionEntry {
     peer: IpAddr,
     activity: Activity,
-    known: bool,
+    is_scheduler: bool,
     crowded_out: CancellationToken,
 }
 
@@ -68,11 +68,11 @@ impl ConnectionLimiter {
         let ConnectionBounds {
             total,
             per_peer,
-            known: _,
+            scheduler: _,
         } = self.0.bounds;
         let peer = peer(address);
         let mut open = self.open();
-        let others = || open.iter().filter(|(_, entry)| !entry.known);
+        let others = || open.iter().filter(|(_, entry)| !entry.is_scheduler);
         let of_peer = || others().filter(|(_, entry)| entry.peer == peer);
         let victim = if of_peer().count() >= per_peer.get() {
             least_useful(of_peer())
@@ -87,7 +87,7 @@ impl ConnectionLimiter {
         let entry = ConnectionEntry {
             peer,
             activity: activity.clone(),
-            known: false,
+            is_scheduler: false,
             crowded_out: crowded_out.clone(),
         };
         open.insert(id, entry);
@@ -122,18 +122,16 @@ impl Slot {
         self.activity.used(self.slots.next());
     }
 
-    /// The client has shown a certificate of a known authority.
-    pub(super) fn known(&self) {
+    /// The client has shown a certificate of the scheduler's authority.
+    pub(super) fn take_scheduler_slot(&self) {
         let mut open = self.slots.open();
-        let known = |open: &HashMap<u64, ConnectionEntry>| {
-            open.values().filter(|entry| entry.known).count()
-        };
-        if known(&open) >= self.slots.0.bounds.known.get() {
-            let victim = least_useful(open.iter().filter(|(_, entry)| entry.known));
+        let schedulers = || open.iter().filter(|(_, entry)| entry.is_scheduler);
+        if schedulers().count() >= self.slots.0.bounds.scheduler.get() {
+            let victim = least_useful(schedulers());
             close(&mut open, victim);
         }
         if let Some(entry) = open.get_mut(&self.id) {
-            entry.known = true;
+            entry.is_scheduler = true;
         }
     }
 }
@@ -187,12 +185,12 @@ mod tests {
 
     use super::*;
 
-    fn slots(total: usize, per_peer: usize, known: usize) -> ConnectionLimiter {
+    fn slots(total: usize, per_peer: usize, scheduler: usize) -> ConnectionLimiter {
         let count = |count| NonZeroUsize::new(count).unwrap();
         ConnectionLimiter::new(ConnectionBounds {
             total: count(total),
             per_peer: count(per_peer),
-            known: count(known),
+            scheduler: count(scheduler),
         })
     }
 
@@ -273,19 +271,19 @@ mod tests {
     }
 
     #[test]
-    fn the_known_have_slots_of_their_own() {
+    fn kube_scheduler_has_slots_of_its_own() {
         let slots = slots(4, 4, 2);
         let scheduler = slots.admit(address(1));
-        scheduler.known();
+        scheduler.take_scheduler_slot();
         let attack = open(&slots, 1, 50);
         assert!(is_open(&scheduler));
         assert_eq!(still_open(&attack), 4, "and take none of the others'");
         let second = slots.admit(address(9));
-        second.known();
+        second.take_scheduler_slot();
         second.used();
         let third = slots.admit(address(9));
-        third.known();
-        assert!(!is_open(&scheduler), "the one used least of the known");
+        third.take_scheduler_slot();
+        assert!(!is_open(&scheduler), "the one used least of its own");
         assert!(is_open(&second) && is_open(&third));
     }
 

@@ -42,8 +42,23 @@ pub enum Transport {
     Plain,
     /// None between TCP and HTTP/2, which gRPC clients speak from the first byte.
     PlainHttp2,
-    /// TLS with these certificates: HTTP/2 or HTTP/1.1, as the client likes.
-    Tls(Arc<CertificateStore>),
+    /// TLS with HTTP/2 or HTTP/1.1, as the client likes.
+    Tls {
+        certificates: Arc<CertificateStore>,
+        /// Serves clients with a certificate of the scheduler's authority, after their handshake. If
+        /// it is `None`, the runtime of the listener does.
+        scheduler_thread: Option<Handle>,
+    },
+}
+
+impl Transport {
+    /// TLS, all of it on the runtime of the listener.
+    pub const fn tls(certificates: Arc<CertificateStore>) -> Self {
+        Self::Tls {
+            certificates,
+            scheduler_thread: None,
+        }
+    }
 }
 
 /// A bound socket, not serving yet.
@@ -53,7 +68,6 @@ pub struct Listener {
     settings: ListenerSettings,
     transport: Transport,
     metrics: ListenerMetrics,
-    scheduler_thread: Option<Handle>,
 }
 
 impl Listener {
@@ -74,18 +88,7 @@ impl Listener {
             settings,
             transport,
             metrics,
-            scheduler_thread: None,
         })
-    }
-
-    /// Serves clients with a certificate of the scheduler's authority on `thread`. Handshakes and
-    /// other clients stay on the runtime that serves the listener.
-    #[must_use]
-    pub fn with_scheduler_thread(self, thread: Handle) -> Self {
-        Self {
-            scheduler_thread: Some(thread),
-            ..self
-        }
     }
 
     /// The bound address, with the port that the system chose if none was given.
@@ -103,7 +106,6 @@ impl Listener {
             settings,
             transport,
             metrics,
-            scheduler_thread,
         } = self;
         let accepting = AcceptLoop {
             transport,
@@ -111,13 +113,13 @@ impl Listener {
             serving: ConnectionContext {
                 router,
                 peer: None,
+                is_scheduler: false,
                 // That of each connection takes its place.
                 address: PeerAddress(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
                 settings,
                 shutdown,
             },
             metrics,
-            scheduler_thread,
             connections: TaskTracker::new(),
             log: Arc::default(),
         };
@@ -129,7 +131,6 @@ struct AcceptLoop {
     transport: Transport,
     serving: ConnectionContext,
     metrics: ListenerMetrics,
-    scheduler_thread: Option<Handle>,
     slots: ConnectionLimiter,
     connections: TaskTracker,
     log: Arc<RateLimited<&'static str>>,
@@ -195,13 +196,12 @@ impl AcceptLoop {
             ..self.serving.clone()
         };
         let metrics = self.metrics.clone();
-        let scheduler_thread = self.scheduler_thread.clone();
         let log = Arc::clone(&self.log);
         self.connections.spawn(async move {
             let served = tokio::select! {
                 biased;
                 () = slot.crowded_out() => Ok(CloseReason::Crowded),
-                served = serve(stream, transport, serving, &slot, scheduler_thread) => served,
+                served = serve(stream, transport, serving, &slot) => served,
             };
             let closed = match served {
                 Ok(closed) => closed,
@@ -227,7 +227,6 @@ async fn serve(
     transport: Transport,
     serving: ConnectionContext,
     slot: &Arc<Slot>,
-    scheduler_thread: Option<Handle>,
 ) -> Result<CloseReason, handshake::HandshakeFailure> {
     // Best effort: a connection without these is slower or longer-lived, and works.
     let _ = stream.set_nodelay(true);
@@ -239,14 +238,17 @@ async fn serve(
     match transport {
         Transport::Plain => Ok(serving.run(stream, Protocol::Http1, slot).await),
         Transport::PlainHttp2 => Ok(serving.run(stream, Protocol::Http2, slot).await),
-        Transport::Tls(store) => {
+        Transport::Tls {
+            certificates,
+            scheduler_thread,
+        } => {
             let begun = tokio::select! {
                 () = serving.shutdown.over() => return Ok(CloseReason::Aborted),
-                begun = handshake(store, stream, serving.settings.handshake_timeout) => begun?,
+                begun = handshake(certificates, stream, serving.settings.handshake_timeout) => begun?,
             };
-            let is_scheduler = begun.peer.is_known(clock::now());
+            let is_scheduler = begun.peer.is_scheduler(clock::now());
             if is_scheduler {
-                slot.known();
+                slot.take_scheduler_slot();
             }
             let TlsConnection {
                 stream,
@@ -255,6 +257,7 @@ async fn serve(
             } = begun;
             let serving = ConnectionContext {
                 peer: Some(peer),
+                is_scheduler,
                 ..serving
             };
             match scheduler_thread.filter(|_| is_scheduler) {

@@ -49,24 +49,27 @@ const FEW_STREAMS: u32 = 8;
 /// than twice the header timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionBounds {
-    /// Of all clients that are not known by a certificate.
+    /// Of all clients without a certificate of the scheduler's authority.
     pub total: NonZeroUsize,
     /// Of these, from one address.
     pub per_peer: NonZeroUsize,
-    /// Of clients that showed a certificate of a known authority, beside the total.
-    pub known: NonZeroUsize,
+    /// Of clients with such a certificate, beside the total.
+    pub scheduler: NonZeroUsize,
 }
 
 impl ConnectionBounds {
     /// The same, or less where fewer than all may be open together.
     pub fn within(self, most: usize) -> Self {
-        let total = self.total.get().min(most.saturating_sub(self.known.get()));
-        Self::new(total, self.per_peer.get().min(total), self.known.get())
+        let total = self
+            .total
+            .get()
+            .min(most.saturating_sub(self.scheduler.get()));
+        Self::new(total, self.per_peer.get().min(total), self.scheduler.get())
     }
 
     /// All that may be open together.
     pub const fn all(&self) -> usize {
-        self.total.get().saturating_add(self.known.get())
+        self.total.get().saturating_add(self.scheduler.get())
     }
 }
 
@@ -80,7 +83,7 @@ impl Default for ConnectionBounds {
 }
 
 impl ConnectionBounds {
-    pub const fn new(total: usize, per_peer: usize, known: usize) -> Self {
+    pub const fn new(total: usize, per_peer: usize, scheduler: usize) -> Self {
         const fn positive(count: usize) -> NonZeroUsize {
             match NonZeroUsize::new(count) {
                 Some(count) => count,
@@ -90,7 +93,7 @@ impl ConnectionBounds {
         Self {
             total: positive(total),
             per_peer: positive(per_peer),
-            known: positive(known),
+            scheduler: positive(scheduler),
         }
     }
 }

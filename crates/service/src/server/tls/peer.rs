@@ -114,10 +114,10 @@ impl Peer {
         }
     }
 
-    /// True if the scheduler's authority has signed its certificate: such clients have slots of
-    /// their own. The API server's front proxy and its authority's other clients do not compete for
-    /// them.
-    pub(in crate::server) fn is_known(&self, now: Timestamp) -> bool {
+    /// True if the scheduler's authority has signed its certificate: such clients have slots and a
+    /// thread of their own. The API server's front proxy and its authority's other clients do not
+    /// compete for them.
+    pub(in crate::server) fn is_scheduler(&self, now: Timestamp) -> bool {
         self.identity(now)
             .is_ok_and(|ClientIdentity { authorities }| authorities.contains(&Authority::Scheduler))
     }
