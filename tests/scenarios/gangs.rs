@@ -39,7 +39,7 @@ fn has_gangs() -> Result<(), String> {
     ))
 }
 
-fn trials_of_a_gang_leave_no_phantom_and_it_is_placed_when_there_is_room() {
+fn trials_of_a_gang_take_no_room_from_others_and_it_is_placed_when_there_is_room() {
     with_gated_control_plane(GATES, async |plane| {
         let client = &plane.client;
         let world = World::new(plane, 10, Patience::Ample).await;
@@ -85,6 +85,11 @@ fn trials_of_a_gang_leave_no_phantom_and_it_is_placed_when_there_is_room() {
             holds(counted == ROOM, || format!("{counted} Pods count"))
         })
         .await;
+        // The gang takes no room from others between its trials.
+        objects::create_namespace(client, "other", &OPTED_IN).await;
+        let other = json!(pod.to_pod("other"));
+        create(client, "/api/v1/namespaces/other/pods", &other).await;
+        objects::await_running(client, "other").await;
         let bound = objects::pods(client, "gang").await;
         let bound = bound.iter().filter_map(objects::node_of).count();
         assert_eq!(bound, 0, "a gang is placed together, beside {open:?}");
@@ -110,5 +115,5 @@ async fn cordon(client: &Client, nodes: &[String], closed: bool) {
 }
 
 crate::support::trial::suite!(NEEDS => [
-    trials_of_a_gang_leave_no_phantom_and_it_is_placed_when_there_is_room,
+    trials_of_a_gang_take_no_room_from_others_and_it_is_placed_when_there_is_room,
 ]);

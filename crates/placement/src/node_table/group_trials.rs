@@ -16,8 +16,10 @@ pub(super) fn group_key(facts: &BoundPod<'_>) -> Option<Box<str>> {
 /// The present trial of one group.
 #[derive(Debug)]
 struct GroupTrial {
-    /// UIDs of the Pods that were asked about in it.
+    /// UIDs of the Pods that were asked about in it; empty once it has ended.
     asked: HashSet<Box<str>, RandomState>,
+    /// A trial before was abandoned, and no notice has come since.
+    is_repeated: bool,
     last_question: Timestamp,
 }
 
@@ -31,15 +33,37 @@ impl GroupTrials {
     pub(super) fn begins(&mut self, group: &str, uid: &str, now: Timestamp) -> bool {
         let trial = self.0.entry(group.into()).or_insert_with(|| GroupTrial {
             asked: HashSet::default(),
+            is_repeated: false,
             last_question: now,
         });
         trial.last_question = now;
         let begins = !trial.asked.insert(uid.into());
         if begins {
+            trial.is_repeated = true;
             trial.asked.clear();
             trial.asked.insert(uid.into());
         }
         begins
+    }
+
+    /// Takes a question about a Pod outside of all groups but `group`. It ends the trials of other
+    /// groups, because kube-scheduler asks about nothing else during a trial. Returns the groups of
+    /// which none of several trials has led to a notice.
+    pub(super) fn end_repeated(&mut self, group: Option<&str>) -> Vec<Box<str>> {
+        let others = self.0.iter_mut().filter(|(key, _)| Some(&***key) != group);
+        let repeated = others.filter(|(_, trial)| trial.is_repeated && !trial.asked.is_empty());
+        let ended = repeated.map(|(key, trial)| {
+            trial.asked.clear();
+            key.clone()
+        });
+        ended.collect()
+    }
+
+    /// Takes a notice about a Pod of the group: kube-scheduler keeps the present trial.
+    pub(super) fn keep(&mut self, group: &str) {
+        if let Some(trial) = self.0.get_mut(group) {
+            trial.is_repeated = false;
+        }
     }
 
     pub(super) fn last_question(&self, group: &str) -> Option<Timestamp> {

@@ -51,9 +51,15 @@ impl NodeTable {
     }
 
     /// The same for the first question in an attempt, before any node is judged. If it begins another
-    /// trial of the Pod's group, the guesses of the last one are dropped.
+    /// trial of the Pod's group, the guesses of the last one are dropped. So are those of other groups
+    /// that kube-scheduler has tried more than once in vain: they would take the room of this Pod
+    /// between all trials.
     pub fn ask_first(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
-        if let Some(group) = group_key(facts)
+        let group = group_key(facts);
+        for ended in self.awaited.trials.end_repeated(group.as_deref()) {
+            self.drop_guesses(&ended, now);
+        }
+        if let Some(group) = group
             && self.awaited.trials.begins(&group, uid, now)
         {
             self.drop_guesses(&group, now);
@@ -135,6 +141,9 @@ impl NodeTable {
         let Some(mut pod) = self.take_awaited(uid, now) else {
             return false;
         };
+        if let Some(group) = pod.group.as_deref().filter(|_| doubt.is_none()) {
+            self.awaited.trials.keep(group);
+        }
         self.forget_ended(&pod.name, now);
         pod.choice = Some(TentativeNode {
             node: self.intern(node),
@@ -157,7 +166,6 @@ impl NodeTable {
 
     /// Also gives up Pods that the watch never showed.
     pub(super) fn give_up_choices(&mut self, now: Timestamp) {
-        let limit = self.settings.provisional;
         let ageing = self.awaited.ageing.iter();
         let due = ageing.filter_map(|uid| {
             let pod = self.awaited.pods.get(uid)?;
@@ -181,7 +189,7 @@ impl NodeTable {
                 self.await_pod(&uid, pod, now);
             }
         }
-        self.awaited.trials.forget(now, limit);
+        self.awaited.trials.forget(now, self.settings.provisioning);
     }
 
     /// `None` if nothing is due at `now`.

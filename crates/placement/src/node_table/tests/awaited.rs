@@ -367,3 +367,45 @@ fn an_abandoned_group_is_gone_soon_after_the_last_question() {
     table.ask_first("0", &claiming(&pods[0]), at(18));
     assert_eq!(load(&table, "a"), 5);
 }
+
+/// kube-scheduler tries a group without room again and again, and asks about other Pods in between.
+#[test]
+fn a_group_that_is_tried_in_vain_takes_no_room_from_others() {
+    let mut table = table();
+    table.wait("told", &waiting("told", None, 0).facts(), at(0));
+    assert!(table.notice("told", "a", at(0)), "notices have been coming");
+    let pods = ["p", "q"].map(|name| waiting(name, None, 10));
+    for (uid, pod) in pods.iter().enumerate() {
+        table.wait(&uid.to_string(), &of_gang(pod), at(0));
+    }
+    let trial = |table: &mut NodeTable, second: i64| {
+        for (uid, pod) in pods.iter().enumerate() {
+            table.ask_first(&uid.to_string(), &of_gang(pod), at(second));
+            table.place(&uid.to_string(), "a", NearTies::default(), at(second));
+        }
+    };
+    let other = |table: &mut NodeTable, second: i64| {
+        table.ask_first("other", &waiting("other", None, 5).facts(), at(second));
+        table.advance(at(second));
+        load(table, "a")
+    };
+    trial(&mut table, 0);
+    assert_eq!(other(&mut table, 1), 20, "its notices may be on their way");
+    trial(&mut table, 12);
+    assert_eq!(load(&table, "a"), 20, "during the trial");
+    assert_eq!(other(&mut table, 12), 0);
+    trial(&mut table, 40);
+    assert_eq!(load(&table, "a"), 20);
+    assert_eq!(other(&mut table, 40), 0);
+    // There is room now, and the notices come after a question about another Pod.
+    trial(&mut table, 50);
+    assert_eq!(other(&mut table, 50), 0);
+    for uid in ["0", "1"] {
+        assert!(table.notice(uid, "a", at(50)));
+    }
+    assert_eq!(
+        other(&mut table, 50),
+        20,
+        "what kube-scheduler keeps counts"
+    );
+}
