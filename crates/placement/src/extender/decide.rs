@@ -103,13 +103,12 @@ pub fn filter(
         };
     }
     let asked = CandidateNodes::of(&request.names, &call.snapshot.nodes);
-    let (set, lasting) = (&call.snapshot.nodes, FilterQuestion::of(&judgement));
-    let (question, found) = preferred(&asked, request, set, &judgement, cache)
-        .unwrap_or_else(|| (lasting, refusals(&asked, set, lasting, cache)));
+    let (question, found) = strictest(&asked, request, &call.snapshot.nodes, &judgement, cache);
     let Refusals {
         refused,
         verdicts,
         doubted,
+        has_room: _,
     } = found;
     let mut filtered = FilterResult {
         refused,
@@ -131,47 +130,53 @@ pub fn filter(
     filtered
 }
 
-/// The first stricter question by which a node has room: that for the Pod's peak in its first
-/// minutes, or that for its demand beside Pods that warm up. A Pod that kube-scheduler found no node
-/// for is asked about no more strictly: what else refuses these nodes is not known here.
-fn preferred(
+/// The strictest question by which a node has room: that for the Pod's peak in its first minutes, that
+/// for its demand beside Pods that warm up, or the one for its demand, which holds in any case. A Pod
+/// that kube-scheduler found no node for is asked about by its demand alone: what else refuses the
+/// nodes is not known here.
+fn strictest(
     asked: &CandidateNodes,
     request: &ExtenderRequest<'_>,
     set: &NodeSet,
     judgement: &PlacementRules<'_>,
     cache: &VerdictCache,
-) -> Option<(FilterQuestion, Refusals)> {
-    if request.pod.is_unschedulable() {
-        return None;
-    }
+) -> (FilterQuestion, Refusals) {
+    let by_demand = FilterQuestion::of(judgement);
     let beside_others = FilterQuestion {
         at_start: true,
-        ..FilterQuestion::of(judgement)
+        ..by_demand
     };
     let at_peak = FilterQuestion {
         demand: judgement.demand.at_start(),
         ..beside_others
     };
-    let questions = [
+    let stricter = [
         (at_peak.demand != beside_others.demand).then_some(at_peak),
         set.is_warming_up().then_some(beside_others),
     ];
-    let found = |question| (question, refusals(asked, set, question, cache));
-    let mut found = questions.into_iter().flatten().map(found);
-    found.find(|(_, refusals)| refusals.has_room())
+    let may_be_stricter = !request.pod.is_unschedulable();
+    let mut doubted = false;
+    for question in stricter.into_iter().flatten().filter(|_| may_be_stricter) {
+        let mut found = refusals(asked, set, question, cache);
+        found.doubted |= doubted;
+        if found.has_room {
+            return (question, found);
+        }
+        doubted = found.doubted;
+    }
+    let mut found = refusals(asked, set, by_demand, cache);
+    found.doubted |= doubted;
+    (by_demand, found)
 }
 
 /// The resources that refuse at each node asked about, with the verdicts on all nodes.
 struct Refusals {
     refused: Vec<ResourceSet>,
     verdicts: Arc<FilterCache>,
+    /// A node would not be refused if Pods in doubt went elsewhere.
     doubted: bool,
-}
-
-impl Refusals {
-    fn has_room(&self) -> bool {
-        self.refused.contains(&ResourceSet::NONE)
-    }
+    /// A node has room. Nodes that the table does not know pass, and say nothing of room.
+    has_room: bool,
 }
 
 /// Judges each requested node. A Pod may be on another node than the one it is counted on. While
@@ -184,9 +189,11 @@ fn refusals(
 ) -> Refusals {
     let judge = |scope, doubted| {
         let verdicts = cache.get(set, &FilterQuestion { scope, ..question });
-        let refused = asked.iter().map(|at| verdicts.at(at));
+        let refused: Vec<ResourceSet> = asked.iter().map(|at| verdicts.at(at)).collect();
+        let mut known = asked.iter().zip(&refused).filter(|(at, _)| at.is_some());
         Refusals {
-            refused: refused.collect(),
+            has_room: known.any(|(_, refused)| refused.is_empty()),
+            refused,
             verdicts,
             doubted,
         }
@@ -205,7 +212,7 @@ fn refusals(
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
     // If no node has both, room for first minutes is dropped before room for Pods in doubt.
-    if careful.has_room() || question.at_start {
+    if careful.has_room || question.at_start {
         careful
     } else {
         judge(UnboundPodScope::MostLikely, careful.doubted)

@@ -602,6 +602,30 @@ fn room_for_first_minutes_does_not_come_before_room_for_a_pod_in_doubt() {
     let snapshot = in_doubt(&[("a", 500), ("b", 100), ("c", 300)], "c", "b");
     let request = warming_up(450, &["a", "b", "c"]);
     assert_eq!(passing_nodes(&request, &snapshot), ["a", "b", "c"]);
+    let policy = policy();
+    let filtered = filter(
+        &request,
+        &call(&snapshot, &policy),
+        &VerdictCache::default(),
+    );
+    assert!(
+        filtered.doubted,
+        "a notice may leave b with room for the first minutes"
+    );
+}
+
+/// The harm: all such Pods went to a node that kube-scheduler knew a moment before Evenkeel did.
+#[test]
+fn an_unknown_node_has_no_room_for_first_minutes() {
+    let snapshot = snapshot(&[("a", 300), ("b", 300)]);
+    let request = warming_up(600, &["new", "a", "b"]);
+    let policy = policy();
+    let filtered = filter(
+        &request,
+        &call(&snapshot, &policy),
+        &VerdictCache::default(),
+    );
+    assert_eq!((filtered.passed(), filtered.only()), (3, None));
 }
 
 #[test]
