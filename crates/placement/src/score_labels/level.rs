@@ -57,7 +57,7 @@ impl ScoreLevel {
     }
 
     /// The highest level of a node with this load: the Pods with this demand that it has headroom
-    /// for, up to 4.
+    /// for, up to 4. `load` includes what Pods may use while they warm up.
     fn most_for(demand: &Resources<Amount>, load: &NodeLoad, policy: &SchedulingPolicy) -> Self {
         let holds = |pods: &u8| {
             let all = demand.map(|one| one.saturating_mul(u64::from(*pods)));
@@ -149,7 +149,7 @@ impl<'a> ScorePool<'a> {
         policy: &SchedulingPolicy,
     ) -> Vec<(Arc<str>, ExactLevel)> {
         let measured = self.measured.len();
-        let room = |node: &&NodeState| ScoreLevel::most_for(demand, &node.load, policy);
+        let room = |node: &&NodeState| ScoreLevel::most_for(demand, &node.load_at_start(), policy);
         let most: Vec<ScoreLevel> = self.nodes.iter().map(room).collect();
         let scores = balance::scored(&self.measured, demand, weights, policy.scoring);
         let mut exact = exact_values(&scores, &most);
@@ -203,7 +203,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use evenkeel_metrics::usage::{NodeSample, UsageSample};
+    use evenkeel_objects::bound_pod::BoundPod;
     use evenkeel_objects::node_facts::NodeFacts;
+    use evenkeel_objects::pod_name::PodName;
     use evenkeel_units::{Amount, Resource, Resources};
     use jiff::{SignedDuration, Timestamp};
     use proptest::prelude::*;
@@ -281,6 +283,19 @@ mod tests {
             let expected = ["a", "b", "c"].map(|name| (name.to_owned(), level));
             assert_eq!(levels(&nodes, "compute-c2"), expected, "{used}");
         }
+    }
+
+    #[test]
+    fn pods_that_warm_up_take_room() {
+        let mut table = table(&[("a", facts(), Some(200)), ("b", facts(), Some(200))]);
+        let name = PodName::new("shop", "new");
+        let mut new = BoundPod::on(&name, Some("a"), Resources::default());
+        new.start_up[Resource::Cpu] = Amount::new(500);
+        table.apply_pod("new", &new, NOW);
+        let shape = Shape::named("compute-c2").unwrap();
+        let exact = exact_levels(&shape, table.nodes(), &shipped());
+        let found = exact.iter().map(|(name, exact)| (&**name, exact.value));
+        assert_eq!(found.collect::<Vec<_>>(), [("a", 1.0), ("b", 4.0)]);
     }
 
     #[test]
