@@ -108,6 +108,19 @@ fn by_metrics_api(healthy: &[Series]) -> Vec<Series> {
     series
 }
 
+/// The same cluster where kube-scheduler follows score labels and calls no extender.
+fn by_score_labels(healthy: &[Series]) -> Vec<Series> {
+    let calls = "evenkeel_http_requests_total{pod=\"keel-0\",path=\"/scheduler/filter\"";
+    let mut series = healthy.to_vec();
+    series.retain(|one| !one.series.starts_with(calls));
+    assert_eq!(series.len() + 1, healthy.len());
+    series.push(Series {
+        series: "evenkeel_score_label_shapes{pod=\"keel-0\"}".to_owned(),
+        values: "4x180".to_owned(),
+    });
+    series
+}
+
 fn rules() -> BTreeSet<String> {
     let alerts: Value = read("deploy/prometheus/alerts.yaml");
     let groups = alerts["groups"].as_array().unwrap();
@@ -129,6 +142,7 @@ fn no_alert_fires_on_a_healthy_cluster_and_each_on_its_fault_alone() {
     let mut cases = vec![
         case("healthy", &healthy, &times, &none),
         case("metrics API", &by_metrics_api(&healthy), &times, &none),
+        case("score labels", &by_score_labels(&healthy), &times, &none),
     ];
     for fault in &faults {
         let alerts = fault.with.iter().chain([&fault.alert]);

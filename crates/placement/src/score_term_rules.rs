@@ -62,7 +62,9 @@ impl TermsOutcome {
             Self::Exempt => {
                 "it is a DaemonSet's, a mirror Pod, critical to the system, or in kube-system"
             }
-            Self::Controller => "its controller is not one of scheduling.scoreLabelControllers",
+            Self::Controller => {
+                "it has no controller that gets score terms; scheduling.scoreLabelControllers adds others"
+            }
             Self::NamespaceOptedOut => "its namespace has evenkeel.dev/score-labels: \"off\"",
             Self::WritesDisabled => "writes are not enabled (writes: disabled or restore)",
             Self::OwnTerms => "its own preferred node terms leave no weight",
