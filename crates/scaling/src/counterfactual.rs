@@ -3,9 +3,9 @@
 //!
 //! Each minute of a load runs through simulated counts of Pods: with floors at several distances
 //! from the middle of its forecast, and without floors at several shares of the target. The means
-//! of each simulation give the level that meets a risk or is worth more, and whether floors at it pay. They are kept
-//! by quarter of the day too, so a restless night does not end floors that foresee the morning.
-//! There is no noise within a minute, so the plain HPA looks slightly too good.
+//! of each simulation give the level that meets a risk or is worth more, and whether floors at it
+//! pay. They are kept by quarter of the day too, so a restless night does not end floors that
+//! foresee the morning. There is no noise within a minute, so the plain HPA looks slightly too good.
 
 pub mod cost_benefit;
 mod hpa_rate_limits;
@@ -170,10 +170,10 @@ impl Counterfactual {
             .min(self.affordable())
     }
 
-    /// The distance on the way to the one with the best benefit, up to a limit that is lower for a
-    /// larger risk: a larger risk asks for cheaper floors. Benefits beyond the limit count for the
-    /// direction: with those up to the limit alone, floors were worth less on recorded loads. The
-    /// smallest distance before half a day has run.
+    /// The distance with the best benefit, or a limit if that is nearer. The limit is lower for a
+    /// larger risk, which asks for cheaper floors. Distances beyond the limit are compared as well:
+    /// without them, floors were worth less on recorded loads. The smallest distance before half a
+    /// day has run.
     pub(crate) fn worthwhile_distance(&self, risk: f64) -> f64 {
         if self.minutes() < JUDGED_FROM {
             return DISTANCES[0];
