@@ -407,6 +407,19 @@ async fn pods_are_given_to_the_second_scheduler_while_it_is_alive_and_the_cluste
     }
 }
 
+/// The harm: the ReplicaSet controller creates up to 256 Pods at once, and most of them got neither
+/// annotations nor score terms.
+#[tokio::test]
+async fn every_pod_of_a_large_rollout_is_reviewed() {
+    let (service, review) = (opted_in(policy()), recorded("pod-create-plain"));
+    let body = Bytes::from(review.to_string());
+    let answers = (0..256).map(|_| service.post(MUTATE, body.clone()));
+    for answer in futures::future::join_all(answers).await {
+        let patched = reviewed(&review, &answer).patched.unwrap();
+        assert!(!ours(&patched).is_empty());
+    }
+}
+
 #[tokio::test]
 async fn a_second_review_changes_nothing() {
     for policy in [

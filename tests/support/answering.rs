@@ -21,6 +21,7 @@ use evenkeel_placement::score_term_rules::ScoreTermRules;
 use evenkeel_placement::{NodesToScore, SchedulingPolicy, node_table};
 use evenkeel_service::api::EXPLAIN;
 use evenkeel_service::cluster::{ClusterState, Settings, WATCHED};
+use evenkeel_service::config::{Config, ConfigSources};
 use evenkeel_service::controller::{WriteSwitch, Writes};
 use evenkeel_service::dashboard::DashboardScalingState;
 use evenkeel_service::server::handlers::Handlers;
@@ -262,10 +263,11 @@ impl Asked {
         let handlers =
             Handlers::new(cluster, Arc::new(policy), metrics, switch.clone()).with_spans(recorder);
         let many = NonZeroUsize::new(64).expect("not zero");
+        let shipped = Config::load(&ConfigSources::default()).expect("the defaults");
         let settings = handlers::Settings {
             admission_body: units::Bytes(ADMISSION_BODY),
             extender_body: units::Bytes(EXTENDER_BODY),
-            admission_concurrency: many,
+            admission_concurrency: shipped.handlers.admission_concurrency,
             extender_concurrency: many,
             body_pace: BodyPace {
                 grace: Duration::from_mins(1),

@@ -62,7 +62,9 @@ section! {
 
     /// `server.concurrency` as it is written.
     ConcurrencySection {
-        admission: Count = Count(32),
+        // A controller creates up to 256 Pods at once. Each takes some 20 µs, so the last of them waits a few
+        // milliseconds.
+        admission: Count = Count(512),
         extender: Count = Count(16),
     }
 }
