@@ -218,14 +218,9 @@ fn has_score_labels(evidence: &Evidence<'_>) -> bool {
     config.is_some_and(|config| config.policy.score_labels.is_some())
 }
 
-/// True if score labels are on, and nodes have some.
-fn follows_score_labels(evidence: &Evidence<'_>) -> bool {
-    has_score_labels(evidence) && !evidence.seen.score_labels().is_empty()
-}
-
 fn never(evidence: &Evidence<'_>, refused: bool) -> DoctorFinding {
     let has_second = evidence.seen.second_scheduler.there().is_some();
-    if follows_score_labels(evidence) && !refused && !has_second {
+    if has_score_labels(evidence) && !refused && !has_second {
         return DoctorFinding::ok(
             CALLED,
             "kube-scheduler does not call the extender; it follows score labels instead",

@@ -13,14 +13,19 @@ pub(super) fn group_key(facts: &BoundPod<'_>) -> Option<Box<str>> {
     Some(format!("{}/{group}", facts.name.namespace()).into())
 }
 
+/// A group is remembered for so long after the last question. kube-scheduler tries a group again
+/// after at most 10 seconds, unless nothing in the cluster changes.
+const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
+
 /// The present trial of one group.
 #[derive(Debug)]
 struct GroupTrial {
-    /// UIDs of the Pods that were asked about in it; empty once it has ended.
+    /// UIDs of the Pods that were asked about in it; empty once it has failed.
     asked: HashSet<Box<str>, RandomState>,
-    /// A trial before was abandoned, and no notice has come since.
-    is_repeated: bool,
+    last_asked: Box<str>,
     last_question: Timestamp,
+    /// A trial before was abandoned, and no Pod was chosen or bound since.
+    is_repeated: bool,
 }
 
 /// By the key of the group.
@@ -33,10 +38,12 @@ impl GroupTrials {
     pub(super) fn begins(&mut self, group: &str, uid: &str, now: Timestamp) -> bool {
         let trial = self.0.entry(group.into()).or_insert_with(|| GroupTrial {
             asked: HashSet::default(),
-            is_repeated: false,
+            last_asked: uid.into(),
             last_question: now,
+            is_repeated: false,
         });
         trial.last_question = now;
+        trial.last_asked = uid.into();
         let begins = !trial.asked.insert(uid.into());
         if begins {
             trial.is_repeated = true;
@@ -46,20 +53,30 @@ impl GroupTrials {
         begins
     }
 
-    /// Takes a question about a Pod outside of all groups but `group`. It ends the trials of other
-    /// groups, because kube-scheduler asks about nothing else during a trial. Returns the groups of
-    /// which none of several trials has led to a notice.
-    pub(super) fn end_repeated(&mut self, group: Option<&str>) -> Vec<Box<str>> {
+    /// Takes a question about a Pod of `group`, or of none. kube-scheduler asks about nothing else
+    /// during a trial, so it has ended those of all other groups. Returns the groups whose trial
+    /// failed: the last Pod of it found no node, or it was not the first trial, and no Pod was chosen
+    /// or bound within `limit`.
+    pub(super) fn end_failed(
+        &mut self,
+        group: Option<&str>,
+        found_node: impl Fn(&str) -> bool,
+        (now, limit): (Timestamp, SignedDuration),
+    ) -> Vec<Box<str>> {
         let others = self.0.iter_mut().filter(|(key, _)| Some(&***key) != group);
-        let repeated = others.filter(|(_, trial)| trial.is_repeated && !trial.asked.is_empty());
-        let ended = repeated.map(|(key, trial)| {
+        let failed = others.filter(|(_, trial)| {
+            let is_late = now.duration_since(trial.last_question).abs() >= limit;
+            let has_failed = !found_node(&trial.last_asked) || (trial.is_repeated && is_late);
+            has_failed && !trial.asked.is_empty()
+        });
+        let ended = failed.map(|(key, trial)| {
             trial.asked.clear();
             key.clone()
         });
         ended.collect()
     }
 
-    /// Takes a notice about a Pod of the group: kube-scheduler keeps the present trial.
+    /// Takes a choice or binding of a Pod of the group: kube-scheduler keeps the present trial.
     pub(super) fn keep(&mut self, group: &str) {
         if let Some(trial) = self.0.get_mut(group) {
             trial.is_repeated = false;
@@ -70,9 +87,8 @@ impl GroupTrials {
         Some(self.0.get(group)?.last_question)
     }
 
-    /// Forgets groups without a question for so long.
-    pub(super) fn forget(&mut self, now: Timestamp, limit: SignedDuration) {
+    pub(super) fn forget(&mut self, now: Timestamp) {
         self.0
-            .retain(|_, trial| now.duration_since(trial.last_question).abs() < limit);
+            .retain(|_, trial| now.duration_since(trial.last_question).abs() < REMEMBERED);
     }
 }

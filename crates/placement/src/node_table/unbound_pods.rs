@@ -52,12 +52,14 @@ impl NodeTable {
 
     /// The same for the first question in an attempt, before any node is judged. If it begins another
     /// trial of the Pod's group, the guesses of the last one are dropped. So are those of other groups
-    /// that kube-scheduler has tried more than once in vain: they would take the room of this Pod
-    /// between all trials.
+    /// whose trial has failed: they would take the room of this Pod between trials.
     pub fn ask_first(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
         let group = group_key(facts);
-        for ended in self.awaited.trials.end_repeated(group.as_deref()) {
-            self.drop_guesses(&ended, now);
+        let (pods, limit) = (&self.awaited.pods, self.settings.unnoticed);
+        let found_node = |uid: &str| pods.get(uid).is_none_or(|pod| pod.choice.is_some());
+        let trials = &mut self.awaited.trials;
+        for failed in trials.end_failed(group.as_deref(), found_node, (now, limit)) {
+            self.drop_guesses(&failed, now);
         }
         if let Some(group) = group
             && self.awaited.trials.begins(&group, uid, now)
@@ -158,6 +160,9 @@ impl NodeTable {
         if let Some(pod) = self.take_awaited(uid, now) {
             // Bound without a notice: kube-scheduler no longer sends any.
             self.awaited.has_notices &= pod.doubt().is_none();
+            if let Some(group) = &pod.group {
+                self.awaited.trials.keep(group);
+            }
             if let Some(end) = pod.end(true) {
                 self.awaited.ended.count(end, now);
             }
@@ -189,7 +194,7 @@ impl NodeTable {
                 self.await_pod(&uid, pod, now);
             }
         }
-        self.awaited.trials.forget(now, self.settings.provisioning);
+        self.awaited.trials.forget(now);
     }
 
     /// `None` if nothing is due at `now`.

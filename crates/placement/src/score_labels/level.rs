@@ -56,8 +56,20 @@ impl ScoreLevel {
         self.0
     }
 
-    /// The highest level of a node with this load: the Pods with this demand that it has headroom
-    /// for, up to 4. `load` includes what Pods may use while they warm up.
+    /// The highest level of a node: the Pods with this demand that it has headroom for, up to 4,
+    /// beside Pods that warm up. Their peak alone brings no node to level 0: it passes in minutes,
+    /// and may be on all nodes.
+    fn most_beside(
+        demand: &Resources<Amount>,
+        node: &NodeState,
+        policy: &SchedulingPolicy,
+    ) -> Self {
+        let lasting = Self::most_for(demand, &node.load, policy);
+        let at_start = Self::most_for(demand, &node.load_at_start(), policy);
+        at_start.max(lasting.min(Self(1)))
+    }
+
+    /// The same for this load.
     fn most_for(demand: &Resources<Amount>, load: &NodeLoad, policy: &SchedulingPolicy) -> Self {
         let holds = |pods: &u8| {
             let all = demand.map(|one| one.saturating_mul(u64::from(*pods)));
@@ -149,8 +161,15 @@ impl<'a> ScorePool<'a> {
         policy: &SchedulingPolicy,
     ) -> Vec<(Arc<str>, ExactLevel)> {
         let measured = self.measured.len();
-        let room = |node: &&NodeState| ScoreLevel::most_for(demand, &node.load_at_start(), policy);
-        let most: Vec<ScoreLevel> = self.nodes.iter().map(room).collect();
+        // The labels of unmeasured nodes only fall, so what passes in minutes must not count there.
+        let room = |(at, node): (usize, &&NodeState)| {
+            if at < measured {
+                ScoreLevel::most_beside(demand, node, policy)
+            } else {
+                ScoreLevel::most_for(demand, &node.load, policy)
+            }
+        };
+        let most: Vec<ScoreLevel> = self.nodes.iter().enumerate().map(room).collect();
         let scores = balance::scored(&self.measured, demand, weights, policy.scoring);
         let mut exact = exact_values(&scores, &most);
         let unmeasured = most.iter().skip(measured);
@@ -287,15 +306,35 @@ mod tests {
 
     #[test]
     fn pods_that_warm_up_take_room() {
-        let mut table = table(&[("a", facts(), Some(200)), ("b", facts(), Some(200))]);
+        let shape = Shape::named("compute-c2").unwrap();
         let name = PodName::new("shop", "new");
         let mut new = BoundPod::on(&name, Some("a"), Resources::default());
-        new.start_up[Resource::Cpu] = Amount::new(500);
+        // The last peak is more than the room below the line.
+        for (start_up, expected) in [(500, 1.0), (470, 2.0), (900, 1.0)] {
+            let mut table = table(&[("a", facts(), Some(200)), ("b", facts(), Some(200))]);
+            new.start_up[Resource::Cpu] = Amount::new(start_up);
+            table.apply_pod("new", &new, NOW);
+            let exact = exact_levels(&shape, table.nodes(), &shipped());
+            let found = exact.iter().map(|(name, exact)| (&**name, exact.value));
+            let expected = [("a", expected), ("b", 4.0)];
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{start_up}");
+        }
+    }
+
+    #[test]
+    fn the_label_of_an_unmeasured_node_does_not_fall_for_a_pod_that_warms_up() {
+        let mut table = table(&[("a", facts(), None), ("b", facts(), Some(200))]);
+        let name = PodName::new("shop", "new");
+        let mut new = BoundPod::on(&name, Some("a"), Resources::default());
+        new.start_up[Resource::Cpu] = Amount::new(900);
         table.apply_pod("new", &new, NOW);
         let shape = Shape::named("compute-c2").unwrap();
         let exact = exact_levels(&shape, table.nodes(), &shipped());
-        let found = exact.iter().map(|(name, exact)| (&**name, exact.value));
-        assert_eq!(found.collect::<Vec<_>>(), [("a", 1.0), ("b", 4.0)]);
+        let unmeasured = exact.iter().find(|(_, exact)| !exact.is_measured);
+        assert_eq!(
+            unmeasured.map(|(name, exact)| (&**name, exact.value)),
+            Some(("a", 4.0))
+        );
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(super) enum CloseReason {
     Idle,
     /// Another connection took its slot.
     Crowded,
-    /// Its certificate began or ceased to be one of kube-scheduler while it was open.
+    /// The client's certificate started or stopped counting as kube-scheduler's while it was open.
     OtherClient,
     /// The service was over while it was open.
     Aborted,
@@ -84,12 +84,28 @@ impl CloseReason {
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionContext {
     pub router: Router,
-    pub peer: Option<Arc<Peer>>,
-    /// The peer has the slot and the thread of kube-scheduler.
-    pub is_scheduler: bool,
+    pub client: Client,
     pub address: PeerAddress,
     pub settings: ListenerSettings,
     pub shutdown: Shutdown,
+}
+
+/// The client of a connection by its certificate.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Client {
+    /// `None` without TLS.
+    pub peer: Option<Arc<Peer>>,
+    /// As it was at the handshake: the client has a slot and the thread of kube-scheduler.
+    pub is_scheduler: bool,
+}
+
+impl Client {
+    /// The certificate counts for something else than at the handshake: it has expired, or the
+    /// authorities have changed.
+    fn has_changed(&self) -> bool {
+        let peer = self.peer.as_ref();
+        peer.is_some_and(|peer| peer.is_scheduler(clock::now()) != self.is_scheduler)
+    }
 }
 
 /// The address from which a connection comes, as each of its requests has it.
@@ -105,7 +121,7 @@ impl ConnectionContext {
         let activity = slot.activity().clone();
         let service = ConnectionService {
             router: self.router,
-            peer: self.peer.clone(),
+            client: self.client.clone(),
             address: self.address,
             shutdown: self.shutdown.clone(),
             slot: Arc::downgrade(slot),
@@ -113,8 +129,7 @@ impl ConnectionContext {
         };
         let end = ConnectionLifetime {
             protocol,
-            peer: self.peer,
-            is_scheduler: self.is_scheduler,
+            client: self.client,
             settings: self.settings,
             shutdown: self.shutdown,
             activity: activity.clone(),
@@ -152,9 +167,7 @@ pub(crate) struct LastingAnswer;
 
 struct ConnectionLifetime {
     protocol: Protocol,
-    peer: Option<Arc<Peer>>,
-    /// As it was when the connection began.
-    is_scheduler: bool,
+    client: Client,
     settings: ListenerSettings,
     shutdown: Shutdown,
     activity: Activity,
@@ -186,27 +199,19 @@ impl ConnectionLifetime {
                     let reason = match pace.look() {
                         ConnectionVerdict::SlowHead => return CloseReason::SlowHead,
                         ConnectionVerdict::SlowReader => return CloseReason::SlowReader,
+                        ConnectionVerdict::Idle if closed == CloseReason::Idle => return CloseReason::Idle,
                         ConnectionVerdict::Idle => CloseReason::Idle,
-                        ConnectionVerdict::Keep if self.is_other_client() => CloseReason::OtherClient,
+                        ConnectionVerdict::Keep if self.client.has_changed() => CloseReason::OtherClient,
                         ConnectionVerdict::Keep => continue,
                     };
-                    if closed == reason {
-                        return reason;
-                    }
                     closed = reason;
+                    // A busy one gets `Connection: close` with its next answer.
                     if self.protocol == Protocol::Http2 || !self.activity.is_busy() {
                         connection.as_mut().graceful_shutdown();
                     }
                 }
             }
         }
-    }
-
-    /// The certificate of its client counts for something else than at the handshake, because it has
-    /// expired or the authorities have changed.
-    fn is_other_client(&self) -> bool {
-        let peer = self.peer.as_ref();
-        peer.is_some_and(|peer| peer.is_scheduler(clock::now()) != self.is_scheduler)
     }
 
     /// Waits until the connection should be told to end.
@@ -228,7 +233,7 @@ impl ConnectionLifetime {
 #[derive(Debug)]
 struct ConnectionService {
     router: Router,
-    peer: Option<Arc<Peer>>,
+    client: Client,
     address: PeerAddress,
     shutdown: Shutdown,
     /// Requests may outlast their connection, which is no use of it.
@@ -245,10 +250,11 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
         let mut in_flight = self.activity.call();
         let version = request.version();
         request.extensions_mut().insert(self.address);
-        if let Some(peer) = &self.peer {
+        if let Some(peer) = &self.client.peer {
             request.extensions_mut().insert(Arc::clone(peer));
         }
         let (shutdown, slot) = (self.shutdown.clone(), self.slot.clone());
+        let has_changed = self.client.has_changed();
         let answer = self.router.clone().oneshot(request);
         Box::pin(async move {
             let mut response = answer.await?;
@@ -261,7 +267,8 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
                 .extensions_mut()
                 .remove::<CloseConnection>()
                 .is_some()
-                || shutdown.phase() > ShutdownPhase::Serving;
+                || shutdown.phase() > ShutdownPhase::Serving
+                || has_changed;
             if closes && version < Version::HTTP_2 {
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
@@ -314,8 +321,7 @@ mod tests {
         let slot = Arc::new(ConnectionLimiter::new(settings.connections).admit(address));
         let context = ConnectionContext {
             router: Router::new().route("/", get(async move || ticking(lasts))),
-            peer: None,
-            is_scheduler: false,
+            client: Client::default(),
             address: PeerAddress(address),
             settings,
             shutdown: drain.observer(),

@@ -18,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use self::handshake::{TlsConnection, handshake};
-use super::connection::{CloseReason, ConnectionContext, PeerAddress, Protocol};
+use super::connection::{Client, CloseReason, ConnectionContext, PeerAddress, Protocol};
 use super::connection_limiter::{ConnectionLimiter, Slot};
 use super::drain::Shutdown;
 use super::error::ServerError;
@@ -112,8 +112,7 @@ impl Listener {
             slots: ConnectionLimiter::new(settings.connections),
             serving: ConnectionContext {
                 router,
-                peer: None,
-                is_scheduler: false,
+                client: Client::default(),
                 // That of each connection takes its place.
                 address: PeerAddress(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
                 settings,
@@ -256,8 +255,10 @@ async fn serve(
                 peer,
             } = begun;
             let serving = ConnectionContext {
-                peer: Some(peer),
-                is_scheduler,
+                client: Client {
+                    peer: Some(peer),
+                    is_scheduler,
+                },
                 ..serving
             };
             match scheduler_thread.filter(|_| is_scheduler) {
