@@ -82,15 +82,22 @@ impl Evenkeel {
             let status = page::status(&url)
                 .await
                 .map_err(|error| error.to_string())?;
-            holds(status.is_success(), || status.to_string())
+            holds(status.is_success(), || status.to_string())?;
+            // Readiness does not wait for this listener.
+            let status = page::status(&self.metrics_url()).await;
+            status.map(drop).map_err(|error| error.to_string())
         })
         .await;
     }
 
+    fn metrics_url(&self) -> String {
+        format!("http://127.0.0.1:{}/metrics", self.dashboard)
+    }
+
     /// The page of its metrics, as a user that may forward a port reads it.
     pub(crate) async fn page(&self) -> String {
-        let url = format!("http://127.0.0.1:{}/metrics", self.dashboard);
-        page::text(&url).await.expect("metrics are answered")
+        let page = page::text(&self.metrics_url()).await;
+        page.expect("metrics are answered")
     }
 
     /// The sum of the samples of its metric `name` that carry `labels`; 0 where there is none yet.

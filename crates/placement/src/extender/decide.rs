@@ -130,10 +130,10 @@ pub fn filter(
     filtered
 }
 
-/// The strictest question by which a node has room: that for the Pod's peak in its first minutes, that
-/// for its demand beside Pods that warm up, or the one for its demand, which holds in any case. A Pod
-/// that kube-scheduler found no node for is asked about by its demand alone: what else refuses the
-/// nodes is not known here.
+/// The strictest headroom question that at least one node passes: for the Pod's peak in its first
+/// minutes, for its demand beside Pods that warm up, or for its demand alone. A Pod for which
+/// kube-scheduler has found no node gets the last one only, because Evenkeel does not know what else
+/// refuses the nodes.
 fn strictest(
     asked: &CandidateNodes,
     request: &ExtenderRequest<'_>,
