@@ -536,15 +536,14 @@ async fn open_connections_follow_a_change_of_the_authorities() {
     let trust = Trust::only(server.bundle.ca_bundle()).showing(right(&server));
     let mut open = None;
     let mut status = async |authorities: ClientAuthorities| {
-        let mut connection = match open.take() {
-            Some(connection) => connection,
-            None => {
-                let open = Connection::open(server.address, &trust, Http::One).await;
-                let mut connection = open.unwrap();
-                // Until its answer, the handshake may be under way on the other side.
-                connection.post("/mutate", "{}").await.unwrap();
-                connection
-            }
+        let mut connection = if let Some(connection) = open.take() {
+            connection
+        } else {
+            let open = Connection::open(server.address, &trust, Http::One).await;
+            let mut connection = open.unwrap();
+            // Until its answer, the handshake may be under way on the other side.
+            connection.post("/mutate", "{}").await.unwrap();
+            connection
         };
         server.store.replace(CertificateUpdate {
             server: None,
