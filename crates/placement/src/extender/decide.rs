@@ -190,7 +190,11 @@ fn refusals(
     let judge = |scope, doubted| {
         let verdicts = cache.get(set, &FilterQuestion { scope, ..question });
         let refused: Vec<ResourceSet> = asked.iter().map(|at| verdicts.at(at)).collect();
-        let mut known = asked.iter().zip(&refused).filter(|(at, _)| at.is_some());
+        // An unknown node has room for the demand, and maybe not for what first minutes need.
+        let mut known = asked
+            .iter()
+            .zip(&refused)
+            .filter(|(at, _)| at.is_some() || !question.at_start);
         Refusals {
             has_room: known.any(|(_, refused)| refused.is_empty()),
             refused,

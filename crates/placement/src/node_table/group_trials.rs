@@ -28,20 +28,30 @@ struct GroupTrial {
     is_repeated: bool,
 }
 
-/// By the key of the group.
 #[derive(Debug, Default)]
-pub(super) struct GroupTrials(HashMap<Box<str>, GroupTrial, RandomState>);
+pub(super) struct GroupTrials {
+    /// By the key of the group.
+    trials: HashMap<Box<str>, GroupTrial, RandomState>,
+    /// The few groups whose present trial may still fail.
+    open: HashSet<Box<str>, RandomState>,
+}
 
 impl GroupTrials {
     /// Takes kube-scheduler's first question about a Pod in an attempt. True if it begins another
     /// trial: the Pod was asked about in the present one already.
     pub(super) fn begins(&mut self, group: &str, uid: &str, now: Timestamp) -> bool {
-        let trial = self.0.entry(group.into()).or_insert_with(|| GroupTrial {
-            asked: HashSet::default(),
-            last_asked: uid.into(),
-            last_question: now,
-            is_repeated: false,
-        });
+        if !self.open.contains(group) {
+            self.open.insert(group.into());
+        }
+        let trial = self
+            .trials
+            .entry(group.into())
+            .or_insert_with(|| GroupTrial {
+                asked: HashSet::default(),
+                last_asked: uid.into(),
+                last_question: now,
+                is_repeated: false,
+            });
         trial.last_question = now;
         trial.last_asked = uid.into();
         let begins = !trial.asked.insert(uid.into());
@@ -53,42 +63,52 @@ impl GroupTrials {
         begins
     }
 
-    /// Takes a question about a Pod of `group`, or of none. kube-scheduler asks about nothing else
+    /// Takes a question about a Pod of `group`, or of none. One kube-scheduler asks about nothing else
     /// during a trial, so it has ended those of all other groups. Returns the groups whose trial
     /// failed: the last Pod of it found no node, or it was not the first trial, and no Pod was chosen
-    /// or bound within `limit`.
+    /// or bound within `limit`. kube-scheduler may keep a group without its last Pod. The others then
+    /// count again from its notice or their binding.
     pub(super) fn end_failed(
         &mut self,
         group: Option<&str>,
         found_node: impl Fn(&str) -> bool,
-        (now, limit): (Timestamp, SignedDuration),
+        now: Timestamp,
+        limit: SignedDuration,
     ) -> Vec<Box<str>> {
-        let others = self.0.iter_mut().filter(|(key, _)| Some(&***key) != group);
-        let failed = others.filter(|(_, trial)| {
+        let trials = &mut self.trials;
+        let mut failed = Vec::new();
+        self.open.retain(|key| {
+            if Some(&**key) == group {
+                return true;
+            }
+            let Some(trial) = trials.get_mut(key) else {
+                return false;
+            };
             let is_late = now.duration_since(trial.last_question).abs() >= limit;
             let has_failed = !found_node(&trial.last_asked) || (trial.is_repeated && is_late);
-            has_failed && !trial.asked.is_empty()
+            if has_failed {
+                trial.asked.clear();
+                failed.push(key.clone());
+            }
+            trial.is_repeated && !has_failed
         });
-        let ended = failed.map(|(key, trial)| {
-            trial.asked.clear();
-            key.clone()
-        });
-        ended.collect()
+        failed
     }
 
     /// Takes a choice or binding of a Pod of the group: kube-scheduler keeps the present trial.
     pub(super) fn keep(&mut self, group: &str) {
-        if let Some(trial) = self.0.get_mut(group) {
+        if let Some(trial) = self.trials.get_mut(group) {
             trial.is_repeated = false;
+            self.open.remove(group);
         }
     }
 
     pub(super) fn last_question(&self, group: &str) -> Option<Timestamp> {
-        Some(self.0.get(group)?.last_question)
+        Some(self.trials.get(group)?.last_question)
     }
 
     pub(super) fn forget(&mut self, now: Timestamp) {
-        self.0
+        self.trials
             .retain(|_, trial| now.duration_since(trial.last_question).abs() < REMEMBERED);
     }
 }

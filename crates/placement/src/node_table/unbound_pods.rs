@@ -58,7 +58,7 @@ impl NodeTable {
         let (pods, limit) = (&self.awaited.pods, self.settings.unnoticed);
         let found_node = |uid: &str| pods.get(uid).is_none_or(|pod| pod.choice.is_some());
         let trials = &mut self.awaited.trials;
-        for failed in trials.end_failed(group.as_deref(), found_node, (now, limit)) {
+        for failed in trials.end_failed(group.as_deref(), found_node, now, limit) {
             self.drop_guesses(&failed, now);
         }
         if let Some(group) = group

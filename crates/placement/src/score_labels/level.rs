@@ -56,9 +56,8 @@ impl ScoreLevel {
         self.0
     }
 
-    /// The highest level of a node: the Pods with this demand that it has headroom for, up to 4,
-    /// beside Pods that warm up. Their peak alone brings no node to level 0: it passes in minutes,
-    /// and may be on all nodes.
+    /// The highest level of a node beside Pods that warm up. Their peak alone brings no node to level
+    /// 0, because it passes in minutes, and all nodes may have such Pods.
     fn most_beside(
         demand: &Resources<Amount>,
         node: &NodeState,
@@ -69,7 +68,7 @@ impl ScoreLevel {
         at_start.max(lasting.min(Self(1)))
     }
 
-    /// The same for this load.
+    /// The Pods with this demand that a node with this load has headroom for, up to 4.
     fn most_for(demand: &Resources<Amount>, load: &NodeLoad, policy: &SchedulingPolicy) -> Self {
         let holds = |pods: &u8| {
             let all = demand.map(|one| one.saturating_mul(u64::from(*pods)));

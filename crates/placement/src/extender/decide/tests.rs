@@ -588,6 +588,11 @@ fn the_twin_that_a_pod_may_have_gone_to_is_not_overfilled_by_the_next_one() {
             "a doubt refuses nobody"
         );
         assert_eq!(passing(&[possible]), [possible]);
+        assert_eq!(
+            passing(&["new", possible]),
+            ["new"],
+            "a node that is not known yet is another"
+        );
         assert!(passing(&[counted]).is_empty());
         let snapshot = in_doubt(&[("a", 300), ("b", 300), ("c", 400)], counted, possible);
         let call = self::call(&snapshot, &policy);

@@ -415,3 +415,23 @@ fn a_group_that_is_tried_in_vain_takes_no_room_from_others() {
         "what kube-scheduler keeps counts"
     );
 }
+
+/// kube-scheduler may place a group without its last Pod. Its first notice shows that.
+#[test]
+fn a_group_that_is_placed_without_its_last_pod_keeps_its_guesses() {
+    for (is_noticed, expected) in [(true, 20), (false, 0)] {
+        let mut table = table();
+        let pods = ["p", "q", "r"].map(|name| waiting(name, None, 10));
+        for (uid, pod) in pods.iter().enumerate() {
+            table.ask_first(&uid.to_string(), &of_gang(pod), at(0));
+            if uid < 2 {
+                table.place(&uid.to_string(), "a", NearTies::default(), at(0));
+            }
+        }
+        if is_noticed {
+            assert!(table.notice("0", "a", at(0)));
+        }
+        table.ask_first("other", &waiting("other", None, 5).facts(), at(0));
+        assert_eq!(load(&table, "a"), expected);
+    }
+}
