@@ -84,7 +84,7 @@ impl CloseReason {
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionContext {
     pub router: Router,
-    pub client: Client,
+    pub client: ConnectionClient,
     pub address: PeerAddress,
     pub settings: ListenerSettings,
     pub shutdown: Shutdown,
@@ -92,14 +92,14 @@ pub(super) struct ConnectionContext {
 
 /// The client of a connection by its certificate.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Client {
+pub(super) struct ConnectionClient {
     /// `None` without TLS.
     pub peer: Option<Arc<Peer>>,
     /// As it was at the handshake: the client has a slot and the thread of kube-scheduler.
     pub is_scheduler: bool,
 }
 
-impl Client {
+impl ConnectionClient {
     /// The certificate counts for something else than at the handshake: it has expired, or the
     /// authorities have changed.
     fn has_changed(&self) -> bool {
@@ -167,7 +167,7 @@ pub(crate) struct LastingAnswer;
 
 struct ConnectionLifetime {
     protocol: Protocol,
-    client: Client,
+    client: ConnectionClient,
     settings: ListenerSettings,
     shutdown: Shutdown,
     activity: Activity,
@@ -233,7 +233,7 @@ impl ConnectionLifetime {
 #[derive(Debug)]
 struct ConnectionService {
     router: Router,
-    client: Client,
+    client: ConnectionClient,
     address: PeerAddress,
     shutdown: Shutdown,
     /// Requests may outlast their connection, which is no use of it.
@@ -321,7 +321,7 @@ mod tests {
         let slot = Arc::new(ConnectionLimiter::new(settings.connections).admit(address));
         let context = ConnectionContext {
             router: Router::new().route("/", get(async move || ticking(lasts))),
-            client: Client::default(),
+            client: ConnectionClient::default(),
             address: PeerAddress(address),
             settings,
             shutdown: drain.observer(),

@@ -18,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use self::handshake::{TlsConnection, handshake};
-use super::connection::{Client, CloseReason, ConnectionContext, PeerAddress, Protocol};
+use super::connection::{CloseReason, ConnectionClient, ConnectionContext, PeerAddress, Protocol};
 use super::connection_limiter::{ConnectionLimiter, Slot};
 use super::drain::Shutdown;
 use super::error::ServerError;
@@ -112,7 +112,7 @@ impl Listener {
             slots: ConnectionLimiter::new(settings.connections),
             serving: ConnectionContext {
                 router,
-                client: Client::default(),
+                client: ConnectionClient::default(),
                 // That of each connection takes its place.
                 address: PeerAddress(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
                 settings,
@@ -255,7 +255,7 @@ async fn serve(
                 peer,
             } = begun;
             let serving = ConnectionContext {
-                client: Client {
+                client: ConnectionClient {
                     peer: Some(peer),
                     is_scheduler,
                 },

@@ -64,7 +64,10 @@ pub struct Peer {
 #[derive(Debug)]
 struct CachedClientIdentity {
     generation: u64,
-    identity: ClientIdentity,
+    /// Unix time of the verification in seconds. A failure counts for this second only, because a
+    /// certificate may become valid. It is kept so long, because a verification is expensive.
+    second: i64,
+    identity: Result<ClientIdentity, CertificateError>,
 }
 
 impl Peer {
@@ -129,26 +132,73 @@ impl Peer {
         }
         let current = self.store.current();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let second = now.as_second();
         if let Some(known) = &*known
             && known.generation == current.generation
+            && (known.identity.is_ok() || known.second == second)
         {
-            return Ok(known.identity.clone());
+            return known.identity.clone();
         }
-        let seconds = now.as_second().max(0).unsigned_abs();
-        let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
-        let authorities =
-            current
-                .authorities
-                .signers(&self.chain, at)
-                .map_err(|error| match error {
-                    rustls::Error::InvalidCertificate(error) => error,
-                    _ => CertificateError::BadEncoding,
-                })?;
-        let identity = ClientIdentity { authorities };
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(second.max(0).unsigned_abs()));
+        let signers = current.authorities.signers(&self.chain, at);
+        let identity = match signers {
+            Ok(authorities) => Ok(ClientIdentity { authorities }),
+            Err(rustls::Error::InvalidCertificate(error)) => Err(error),
+            Err(_) => Err(CertificateError::BadEncoding),
+        };
         *known = Some(CachedClientIdentity {
             generation: current.generation,
+            second,
             identity: identity.clone(),
         });
-        Ok(identity)
+        identity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_certificates::bundle::Bundle;
+    use evenkeel_certificates::rotation_plan::Validity;
+    use evenkeel_certificates::subject_alt_names::Names;
+    use evenkeel_clock as clock;
+    use jiff::SignedDuration;
+    use rustls::pki_types::pem::PemObject as _;
+
+    use super::*;
+    use crate::server::ListenerMetrics;
+    use crate::server::tls::{CertificateUpdate, ClientAuthorities, ServerCertificate};
+
+    fn change(bundle: &Bundle, scheduler: &Bundle) -> CertificateUpdate {
+        let (certificate, key) = (bundle.server_certificate(), bundle.server_key());
+        let server = ServerCertificate::from_pem(certificate.as_bytes(), key.as_bytes());
+        let scheduler = scheduler.scheduler_ca_bundle();
+        let authorities = ClientAuthorities::default();
+        let authorities = authorities.with_pem(Authority::Scheduler, scheduler.as_bytes());
+        CertificateUpdate {
+            server: Some(server.unwrap()),
+            authorities: Some(authorities.unwrap()),
+        }
+    }
+
+    #[test]
+    fn a_failed_verification_counts_for_its_second_or_until_the_authorities_change() {
+        const DAY: SignedDuration = SignedDuration::from_hours(24);
+        let now = clock::now();
+        let names = Names::new(["localhost".to_owned()], []).unwrap();
+        let bundle = || Bundle::generate(now, &names, &Validity::default()).unwrap();
+        let (own, other) = (bundle(), bundle());
+        let first = change(&own, &other);
+        let store = Arc::new(CertificateStore::new(first, ListenerMetrics::default()).unwrap());
+        let client = own.issue_scheduler_client(now + DAY, DAY).unwrap();
+        let chain = CertificateDer::from_pem_slice(client.certificate.as_bytes()).unwrap();
+        let peer = Peer::new(Arc::clone(&store), vec![chain]);
+        let valid = now + DAY + DAY / 2;
+        assert!(peer.identity(valid).is_err(), "of another authority");
+        assert!(peer.identity(valid).is_err(), "again");
+        store.replace(change(&own, &own));
+        assert!(peer.identity(now).is_err(), "not valid yet");
+        assert!(peer.is_scheduler(valid));
+        store.replace(change(&own, &other));
+        assert!(!peer.is_scheduler(valid));
     }
 }
