@@ -178,6 +178,7 @@ impl ManifestArgs {
         sources.flags = assigned.collect();
         let checked = Config::parse(&text, &sources)?;
         warn_of_ports(&checked, objects);
+        warn_of_guard(&checked, objects);
         if self.assignments.is_empty() {
             return Ok(text);
         }
@@ -244,6 +245,41 @@ fn variables(objects: &[Value]) -> Vec<(String, String)> {
     variables
         .filter_map(|variable| Some((text(&variable["name"])?, text(&variable["value"])?)))
         .collect()
+}
+
+/// Warns of settings that take no effect, because the write guard refuses what they write.
+fn warn_of_guard(config: &Config, objects: &[Value]) {
+    let is_guard = |object: &&Value| {
+        object["kind"] == "ValidatingAdmissionPolicy"
+            && object["metadata"]["name"] == "evenkeel-writes"
+    };
+    let guard = objects.iter().find(is_guard).unwrap_or(&Value::Null);
+    let variables = guard["spec"]["variables"].as_array();
+    let refuses = |name: &str| {
+        let mut variables = variables.into_iter().flatten();
+        variables.any(|variable| variable["name"] == name && variable["expression"] == "false")
+    };
+    for (field, is_on, variable, component) in [
+        (
+            "scheduling.scoreLabels",
+            config.policy.score_labels.is_some(),
+            "mayScore",
+            "score-labels",
+        ),
+        (
+            "scheduling.overload.taint",
+            config.overload.effect.is_some(),
+            "mayTaint",
+            "overload-taints",
+        ),
+    ] {
+        if is_on && refuses(variable) {
+            output::warn(&format!(
+                "{field} is on, and the write guard refuses what it writes on nodes; use --with \
+                 {component} instead"
+            ));
+        }
+    }
 }
 
 /// Warns where Prometheus or a collector is called at a port that the NetworkPolicy keeps shut.

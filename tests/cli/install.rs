@@ -145,6 +145,20 @@ fn a_port_that_the_network_policy_keeps_shut_is_named() {
     );
 }
 
+/// The harm: labels or taints were on, and the API server refused each of them.
+#[test]
+fn a_setting_that_the_write_guard_refuses_is_named_with_its_component() {
+    for (field, component) in [
+        ("scheduling.scoreLabels=on", "score-labels"),
+        ("scheduling.overload.taint=prefer", "overload-taints"),
+    ] {
+        let called = evenkeel(&["install", "--set", field]);
+        let with = format!("--with {component}");
+        assert!(called.stderr.contains(&with), "{}", called.stderr);
+        assert_eq!(evenkeel(&["install", "--with", component]).stderr, "");
+    }
+}
+
 #[test]
 fn the_help_has_a_line_for_each_component() {
     let help = evenkeel(&["install", "--help"]).stdout;
