@@ -219,13 +219,8 @@ fn has_score_labels(evidence: &Evidence<'_>) -> bool {
 }
 
 fn never(evidence: &Evidence<'_>, refused: bool) -> DoctorFinding {
-    let has_second = evidence.seen.second_scheduler.there().is_some();
-    if has_score_labels(evidence) && !refused && !has_second {
-        return DoctorFinding::ok(
-            CALLED,
-            "kube-scheduler does not call the extender; it follows score labels instead",
-        );
-    }
+    const FOLLOWS: &str =
+        "kube-scheduler does not call the extender; it follows score labels instead";
     if refused {
         return DoctorFinding::error(
             CALLED,
@@ -235,6 +230,20 @@ fn never(evidence: &Evidence<'_>, refused: bool) -> DoctorFinding {
                  certificate"
             ),
         );
+    }
+    let has_second = evidence.seen.second_scheduler.there().is_some();
+    if has_score_labels(evidence) && !has_second {
+        return match distrusted(evidence) {
+            None => DoctorFinding::ok(CALLED, FOLLOWS),
+            Some(failures) => DoctorFinding::warning(
+                CALLED,
+                FOLLOWS,
+                "if kube-scheduler's file still names the extender, remove it there",
+            )
+            .seen_by(format!(
+                "{failures} TLS handshakes failed: a caller does not trust the certificate"
+            )),
+        };
     }
     let failures: f64 = evidence
         .pages

@@ -42,8 +42,8 @@ pub(super) fn written(evidence: &Evidence<'_>) -> CheckFindings {
             LABELS,
             "score labels are on, and no node has one",
             format!(
-                "see the checks measurements and writes, and {}; labels appear once an opted-in namespace \
-                 has a Pod",
+                "see the checks measurements, kill-switch and write-guard, and {}; labels appear once an \
+                 opted-in namespace has a Pod",
                 evidence.kubectl("logs deployment/evenkeel")
             ),
         )
@@ -62,7 +62,7 @@ fn left(evidence: &Evidence<'_>) -> DoctorFinding {
             "score labels are off, and nodes still have some for {}",
             count(shapes, "shape")
         ),
-        "the leader removes them while writes are enabled; see the check writes",
+        "the leader removes them while writes are enabled; see the check kill-switch",
     )
 }
 
