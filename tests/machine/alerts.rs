@@ -115,8 +115,8 @@ fn by_score_labels(healthy: &[Series]) -> Vec<Series> {
     series.retain(|one| !one.series.starts_with(calls));
     assert_eq!(series.len() + 1, healthy.len());
     series.push(Series {
-        series: "evenkeel_score_terms_total{pod=\"keel-0\",outcome=\"added\"}".to_owned(),
-        values: "0+3x180".to_owned(),
+        series: "evenkeel_score_labels_on{pod=\"keel-0\"}".to_owned(),
+        values: "1x180".to_owned(),
     });
     series
 }

@@ -70,6 +70,8 @@ impl Rounds {
     /// Runs until cancelled; `observe` is called at the end of each round, for gauges.
     pub async fn run(self, cancel: CancellationToken, observe: impl Fn() + Send) {
         let mut ticks = self.cluster.clock().ticks(ROUND);
+        self.metrics
+            .score_labels_on(self.policy.score_labels.is_some());
         let mut memory = LeaderMemory::default();
         let rounds = async {
             loop {

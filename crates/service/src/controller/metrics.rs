@@ -49,6 +49,8 @@ families! {
             "The longest wait of these Pods";
         overloaded_nodes: Gauge = "overloaded_nodes",
             "Nodes with Evenkeel's taint for overloaded nodes";
+        score_labels_on: Gauge = "score_labels_on",
+            "1 while score labels are on in the configuration";
         score_label_shapes: Gauge = "score_label_shapes",
             "Shapes of Pods with score labels on nodes";
         score_label_changes: Counter = "score_label_changes",
@@ -109,6 +111,11 @@ impl ControllerMetrics {
 
     pub(super) fn overloaded(&self, nodes: usize) {
         self.loops.overloaded_nodes.set(count(nodes));
+    }
+
+    /// Shows whether score labels are on in the configuration.
+    pub(super) fn score_labels_on(&self, are_on: bool) {
+        self.loops.score_labels_on.set(i64::from(are_on));
     }
 
     /// Shows the shapes with labels, counts the labels that are patched now, and shows the nodes with labels to

@@ -4,6 +4,7 @@ use evenkeel_objects::plan::{Purpose, Write};
 use evenkeel_placement::balance::{Normalization, ScoringStrategy};
 use evenkeel_placement::plan::overload::Settings as Taints;
 use evenkeel_placement::profile::ProfileTable;
+use evenkeel_placement::score_term_rules::ScoreTermRules;
 use evenkeel_placement::{NodesToScore, node_table};
 use evenkeel_units::{Ratio, Resources, max_age};
 use serde_json::json;
@@ -14,6 +15,7 @@ use crate::controller::fake_api::FakeApi;
 use crate::controller::scale_in::tests::lowering;
 use crate::controller::writer;
 use crate::controller::writer::Writer;
+use crate::telemetry::{Registry, encode};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -121,6 +123,26 @@ async fn only_a_leader_that_has_seen_everything_plans() {
         purposes(&writer.queued()),
         [Purpose::MirrorNamespace.as_str()]
     );
+}
+
+/// The alert for an extender that is not called leaves such clusters out.
+#[tokio::test(start_paused = true)]
+async fn a_page_shows_whether_score_labels_are_on() {
+    for (score_labels, expected) in [(Some(ScoreTermRules::default()), 1), (None, 0)] {
+        let (mut rounds, _writer) = rounds(Leadership::default());
+        rounds.policy = Arc::new(SchedulingPolicy {
+            score_labels,
+            ..policy()
+        });
+        let mut registry = Registry::default();
+        rounds.metrics.register(&mut registry);
+        let cancel = CancellationToken::new();
+        let end = cancel.clone();
+        rounds.run(cancel, move || end.cancel()).await;
+        let page = encode(&registry).unwrap();
+        let line = format!("score_labels_on {expected}\n");
+        assert!(page.contains(&line), "{page}");
+    }
 }
 
 /// A Pod of a ReplicaSet with a cost of ours, from a scale-in that no replica remembers.
