@@ -185,7 +185,20 @@ pub fn fit_traffic(
         step: median_step(&samples),
         learnt: (at(samples.first()), at(samples.last())),
         held_out,
+        seen: ranges(&samples),
         function: fit_function(&samples, &calendar, settings)?,
+    })
+}
+
+/// Least and most traffic of one replica, for each kind.
+fn ranges(samples: &[TrafficSample]) -> Vec<(f64, f64)> {
+    let mut rows = samples.iter().map(TrafficSample::per_replica);
+    let first = rows.next().unwrap_or_default();
+    let first = first.into_iter().map(|value| (value, value)).collect();
+    rows.fold(first, |seen: Vec<(f64, f64)>, row| {
+        let both = seen.into_iter().zip(row);
+        both.map(|((least, most), value)| (least.min(value), most.max(value)))
+            .collect()
     })
 }
 

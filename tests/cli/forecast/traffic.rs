@@ -91,7 +91,7 @@ fn a_model_says_how_well_it_told_the_day_that_was_held_out() {
     assert_eq!(model["learntTo"], "2024-01-13T23:50:00Z");
     assert_eq!(
         (&model["version"], &model["trees"]),
-        (&1.into(), &200.into())
+        (&2.into(), &200.into())
     );
     let day = &model["heldOutDay"];
     assert_eq!(day["samples"], 144);
@@ -146,13 +146,14 @@ fn people_get_a_table_and_bounds_are_named() {
     ] {
         assert!(table.stdout.contains(part), "{part}: {}", table.stdout);
     }
-    for (bounds, limit) in [
-        (["1", "60"], Value::Null),
-        (["1", "5"], "max".into()),
-        (["40", "60"], "min".into()),
+    for (bounds, limit, extrapolated) in [
+        (["1", "60"], Value::Null, json!([])),
+        (["1", "5"], "max".into(), json!(["http_rps"])),
+        (["40", "60"], "min".into(), json!(["rpc_rps"])),
     ] {
         let report = call(bounds, "json").json();
         assert_eq!(report["replicas"][0]["limitedBy"], limit, "{report}");
+        assert_eq!(report["replicas"][0]["extrapolated"], extrapolated);
         assert!(report["replicas"][1]["replicas"].is_null(), "{report}");
     }
 }
@@ -190,7 +191,7 @@ fn files_that_are_no_model_are_refused_by_name() {
         (
             "newer",
             newer,
-            "version 9, and this program reads version 1",
+            "version 9, and this program reads version 2",
         ),
     ] {
         let path = folder.path().join(name);

@@ -10,7 +10,7 @@ use crate::trees::{Trees, TreesError};
 
 const MAGIC: &[u8; 8] = b"evktraff";
 /// Version that is written, and the only one that is read.
-pub const TRAFFIC_VERSION: u16 = 1;
+pub const TRAFFIC_VERSION: u16 = 2;
 /// Most kinds of traffic, and longest name in bytes.
 const MOST: usize = 64;
 const LONGEST: usize = 1024;
@@ -41,6 +41,7 @@ impl TrafficModel {
             step,
             learnt: (from, to),
             held_out,
+            seen,
             function,
         } = self;
         let mut bytes = MAGIC.to_vec();
@@ -54,6 +55,9 @@ impl TrafficModel {
             bytes.extend(time.to_le_bytes());
         }
         put_held_out(&mut bytes, held_out);
+        for number in seen.iter().flat_map(|(least, most)| [least, most]) {
+            bytes.extend(number.to_le_bytes());
+        }
         let LinearResidual {
             linear,
             scale,
@@ -145,6 +149,7 @@ impl TrafficFileReader<'_> {
             step,
             learnt,
             held_out,
+            seen: (0..count).map(|_| self.range()).collect::<Result<_, _>>()?,
             function: self.function(count)?,
         })
     }
@@ -158,13 +163,21 @@ impl TrafficFileReader<'_> {
             intercept: self.number()?,
         };
         let scale = self.number()?;
-        let seen = (self.number()?, self.number()?);
+        let seen = self.range()?;
         let falls = linear.coefficients.iter().any(|&one| one < 0.0);
-        if falls || scale <= 0.0 || seen.0 > seen.1 {
+        if falls || scale <= 0.0 {
             return Err(TrafficModelError::Content("its numbers are invalid"));
         }
         let residual = Trees::decode(&mut self.0)?;
         Ok(LinearResidual::new(linear, scale, seen, residual))
+    }
+
+    fn range(&mut self) -> Result<(f64, f64), TrafficModelError> {
+        let (least, most) = (self.number()?, self.number()?);
+        if least > most {
+            return Err(TrafficModelError::Content("its numbers are invalid"));
+        }
+        Ok((least, most))
     }
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N], TrafficModelError> {
@@ -229,6 +242,7 @@ mod tests {
                 explained: 0.9,
                 explained_without: 0.1,
             },
+            seen: vec![(0.0, 40.0), (1.0, 9.0)],
             function: LinearResidual::new(linear, 50.0, (-3.0, 30.0), residual),
         }
     }
@@ -246,6 +260,19 @@ mod tests {
     }
 
     #[test]
+    fn traffic_beyond_the_samples_is_named_by_its_kind() {
+        let model = model();
+        let beyond = |traffic: [f64; 2], replicas| {
+            let names = model.beyond_samples(&traffic, replicas);
+            names.collect::<Vec<_>>()
+        };
+        assert!(beyond([80.0, 2.0], 2.0).is_empty());
+        assert_eq!(beyond([80.0, 2.0], 1.0), ["http_rps"]);
+        assert_eq!(beyond([80.0, 2.0], 4.0), ["rpc_rps"]);
+        assert_eq!(beyond([81.0, 20.0], 2.0), ["http_rps", "rpc_rps"]);
+    }
+
+    #[test]
     fn other_kinds_other_versions_and_damage_are_named() {
         let bytes = model().encode();
         for foreign in [&b""[..], b"evkpeak1", b"evktraff", b"time,value\n"] {
@@ -260,7 +287,7 @@ mod tests {
         assert_eq!(refusal, TrafficModelError::Outdated(7));
         assert_eq!(
             refusal.to_string(),
-            "the model has version 7, and this program reads version 1: train it again"
+            "the model has version 7, and this program reads version 2: train it again"
         );
         for place in 10..bytes.len() {
             let mut damaged = bytes.clone();
@@ -278,6 +305,7 @@ mod tests {
             changed(|model| model.function.linear.intercept = f64::NAN),
             changed(|model| model.function.scale = 0.0),
             changed(|model| model.function.seen = (1.0, 0.0)),
+            changed(|model| model.seen[1] = (1.0, 0.0)),
             changed(|model| model.components.clear()),
             changed(|model| model.zone = "z".repeat(2000)),
         ] {

@@ -18,7 +18,21 @@ pub struct TrafficModel {
     /// Times of the first and the last sample.
     pub learnt: (Timestamp, Timestamp),
     pub held_out: HeldOutDay,
+    /// Least and most traffic of one replica in the samples, for each kind.
+    pub seen: Vec<(f64, f64)>,
     pub function: LinearResidual,
+}
+
+impl TrafficModel {
+    /// The kinds of traffic of which each of `replicas` would have less or more than in any sample.
+    pub fn beyond_samples(&self, traffic: &[f64], replicas: f64) -> impl Iterator<Item = &str> {
+        let kinds = self.components.iter().zip(&self.seen).zip(traffic);
+        let beyond = kinds.filter(move |((_, (least, most)), traffic)| {
+            let each = **traffic / replicas;
+            each < *least || each > *most
+        });
+        beyond.map(|((name, _), _)| name.as_str())
+    }
 }
 
 /// Accuracy on the newest day of a model fitted on what came before it.

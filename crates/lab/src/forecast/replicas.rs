@@ -27,8 +27,8 @@ Examples:
 The file has a column of times and a column for each traffic of the model, recorded or forecast;
 other columns are ignored. For each row, the output has the smallest number of replicas such that
 neither it nor any larger number is above the target, and the utilisation that the model predicts
-for it. The output says if --min or --max decides the number. A row without some traffic has no
-number.";
+for it. The output says if --min or --max decides the number, and names the traffic of which each
+replica has less or more than in any sample of the model. A row without some traffic has no number.";
 
 /// Show how many replicas traffic needs
 #[derive(Debug, clap::Args)]
@@ -111,7 +111,9 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
                 traffic: &traffic,
                 moment: CalendarInputs::of(row.at, &calendar),
             };
-            needed(&model.function, &demand, args.target, bounds)
+            let found = needed(&model.function, &demand, args.target, bounds);
+            let beyond = model.beyond_samples(&traffic, f64::from(found.replicas));
+            (found, beyond.map(str::to_owned).collect())
         });
         Count::of(row, found)
     });
@@ -173,17 +175,21 @@ struct Count {
     replicas: Option<i32>,
     utilisation: Option<f64>,
     limited_by: Option<&'static str>,
+    /// The kinds of traffic of which a replica has less or more than in any sample of the model.
+    extrapolated: Vec<String>,
 }
 
 impl Count {
-    fn of(row: CsvRow, found: Option<TrafficReplicas>) -> Self {
+    fn of(row: CsvRow, found: Option<(TrafficReplicas, Vec<String>)>) -> Self {
         let CsvRow { at, values } = row;
+        let (found, extrapolated) = found.unzip();
         Self {
             at,
             traffic: values,
             replicas: found.map(|found| found.replicas),
             utilisation: found.and_then(|found| found.utilisation),
             limited_by: found.and_then(|found| found.limit).map(NeedLimit::as_str),
+            extrapolated: extrapolated.unwrap_or_default(),
         }
     }
 }
@@ -199,7 +205,7 @@ impl Report for TrafficReplicaTable {
             self.target, self.min, self.max
         )?;
         let titles = self.traffic.iter().map(Cell::new);
-        let rest = ["replicas", "utilisation", "limited by"].map(Cell::new);
+        let rest = ["replicas", "utilisation", "limited by", "extrapolated"].map(Cell::new);
         let mut table = style.table([Cell::new("time")].into_iter().chain(titles).chain(rest));
         for count in &self.replicas {
             let number = |value: Option<f64>| {
@@ -213,6 +219,7 @@ impl Report for TrafficReplicaTable {
                 replicas,
                 number(count.utilisation),
                 count.limited_by.unwrap_or_default().to_owned(),
+                count.extrapolated.join(", "),
             ];
             let cells = [Cell::new(count.at)].into_iter().chain(traffic);
             table.add_row(cells.chain(rest.map(Cell::new)).collect::<Vec<_>>());

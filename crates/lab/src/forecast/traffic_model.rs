@@ -53,10 +53,14 @@ struct LinearTrafficModel {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Coefficient {
     traffic: String,
     /// The utilisation that one unit of it a replica takes.
     value: f64,
+    /// Least and most traffic of one replica in the samples.
+    least_seen: f64,
+    most_seen: f64,
 }
 
 impl TrafficModelReport {
@@ -68,6 +72,7 @@ impl TrafficModelReport {
             step,
             learnt: (learnt_from, learnt_to),
             held_out,
+            seen,
             function,
         } = model;
         let HeldOutDay {
@@ -78,11 +83,15 @@ impl TrafficModelReport {
             explained_without,
         } = *held_out;
         let linear = function.linear();
-        let named = components.iter().zip(&linear.coefficients);
-        let coefficients = named.map(|(traffic, &value)| Coefficient {
-            traffic: excerpt(traffic, NAME_SHOWN),
-            value,
-        });
+        let named = components.iter().zip(&linear.coefficients).zip(seen);
+        let coefficients = named.map(
+            |((traffic, &value), &(least_seen, most_seen))| Coefficient {
+                traffic: excerpt(traffic, NAME_SHOWN),
+                value,
+                least_seen,
+                most_seen,
+            },
+        );
         Self {
             version: TRAFFIC_VERSION,
             utilisation: excerpt(utilisation, NAME_SHOWN),

@@ -74,6 +74,7 @@ mod tests {
                     explained: 0.9,
                     explained_without: 0.1,
                 },
+                seen: Vec::new(),
                 function: LinearResidual::new(linear, 500.0, (0.0, 0.0), residual),
             },
             means: means.to_vec(),

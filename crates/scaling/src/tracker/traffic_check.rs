@@ -14,6 +14,9 @@ const LEAST: u32 = 40;
 const MOST: f64 = 1.5;
 /// And again from here on.
 const AGAIN: f64 = 1.25;
+/// The ticks that are judged by themselves while a model is not heard: five minutes. A model that is
+/// right again is heard within twice the time.
+const TRIAL: u32 = 20;
 /// A prediction counts up to this many times the target: one wrong answer is not an hour.
 const HIGHEST: f64 = 3.0;
 
@@ -76,9 +79,16 @@ impl TrafficCheck {
         let share = 1.0 / f64::from(self.ticks);
         self.told += (told - self.told) * share;
         self.carried += (carried - self.carried) * share;
-        let most = if self.is_contradicted { AGAIN } else { MOST };
-        if self.ticks >= LEAST {
+        let (least, most) = if self.is_contradicted {
+            (TRIAL, AGAIN)
+        } else {
+            (LEAST, MOST)
+        };
+        if self.ticks >= least {
             self.is_contradicted = self.told > self.carried * most;
+            if self.is_contradicted {
+                self.ticks = 0;
+            }
         }
     }
 
@@ -121,10 +131,22 @@ mod tests {
         );
         assert!(taken(&mut check, 1, 2000, 400.0, 0.0));
         assert!(
-            taken(&mut check, 2, LEAST - 1, 300.0, 300.0),
+            taken(&mut check, 2, TRIAL - 1, 300.0, 300.0),
             "another model is heard once it has told better for a while"
         );
         assert!(!taken(&mut check, 2, 1, 300.0, 300.0));
+    }
+
+    /// The harm: a model was right again, and was not heard for more than an hour.
+    #[test]
+    fn a_model_that_is_right_again_is_heard_within_ten_minutes() {
+        for wrong in [1, 7, 500] {
+            let mut check = TrafficCheck::default();
+            assert!(!taken(&mut check, 1, MEMORY, 300.0, 300.0));
+            assert!(taken(&mut check, 1, 2 * MEMORY + wrong, 390.0, 100.0));
+            assert!(!taken(&mut check, 1, 2 * TRIAL, 300.0, 300.0), "{wrong}");
+            assert!(taken(&mut check, 1, 2 * LEAST, 390.0, 100.0));
+        }
     }
 
     #[test]

@@ -108,6 +108,7 @@ fn accepted() -> TrafficTold {
                 explained: 0.93,
                 explained_without: 0.12,
             },
+            seen: vec![(0.0, 100.0)],
             function: LinearResidual::new(linear, 500.0, (0.0, 0.0), residual),
         },
         means: vec![300.0],

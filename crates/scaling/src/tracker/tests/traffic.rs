@@ -41,6 +41,7 @@ fn accepted(residual: &[Vec<TreeNode>]) -> TrafficFit {
                 explained: 0.9,
                 explained_without: 0.1,
             },
+            seen: vec![(0.0, 100.0)],
             function: LinearResidual::new(linear, 300.0, (0.0, 300.0), residual),
         },
         means: vec![300.0],
