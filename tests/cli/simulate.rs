@@ -131,7 +131,7 @@ fn ways_of_scaling_stand_side_by_side_and_act_on_what_the_service_trusts() {
         "--policy",
         "default",
         "--scaling",
-        "auto,ds-hpa,hpa",
+        "auto,ds-hpa,hpa,gbdt",
         "--seeds",
         "1",
         "-o",
@@ -140,16 +140,19 @@ fn ways_of_scaling_stand_side_by_side_and_act_on_what_the_service_trusts() {
     let simulated = called.json();
     let scalings = simulated["scalings"].as_array().expect("a list");
     let names: Vec<&Value> = scalings.iter().map(|one| &one["scaling"]).collect();
-    assert_eq!(names, ["hpa", "ds-hpa", "auto"]);
+    assert_eq!(names, ["hpa", "ds-hpa", "gbdt", "auto"]);
     let response = |at: usize| scalings[at]["responses"]["meanSeconds"].as_f64();
-    assert!(
-        response(1) < response(0),
-        "who foresees the load answers faster"
-    );
-    for figure in ["underProvisionedSeconds", "replicaHours"] {
-        assert_eq!(scalings[2][figure], scalings[0][figure], "{figure}");
+    for at in [1, 2] {
+        assert!(
+            response(at) < response(0),
+            "{}: who foresees the load answers faster",
+            names[at]
+        );
     }
-    assert_eq!(simulated["policies"].as_array().map(Vec::len), Some(3));
+    for figure in ["underProvisionedSeconds", "replicaHours"] {
+        assert_eq!(scalings[3][figure], scalings[0][figure], "{figure}");
+    }
+    assert_eq!(simulated["policies"].as_array().map(Vec::len), Some(4));
 }
 
 /// Two shops, one of which has a calendar, for three hours of an afternoon.

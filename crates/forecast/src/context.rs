@@ -8,6 +8,7 @@ use super::calendar::Calendar;
 use super::historical_load::HistoricalLoad;
 use super::network::SwishLoad;
 use super::peak::{GlobalPeaks, PeakContext};
+use super::residual_checks::ResidualChecks;
 use super::trainer::Trainer;
 
 /// The past of one load, its place in time, and the assets that all targets share.
@@ -29,6 +30,7 @@ pub struct ModelAssets {
     pub trainer: Option<Arc<dyn Trainer>>,
     /// Without it `swish-net` has no forecast.
     pub swish: Option<SwishLoad>,
+    pub residual_checks: ResidualChecks,
 }
 
 impl ModelAssets {
@@ -41,13 +43,14 @@ impl ModelAssets {
 }
 
 impl Default for ModelAssets {
-    /// UTC, the shipped weights, no trainer and no network.
+    /// UTC, the shipped weights, no trainer and no network; the verdicts of residual checks are reported.
     fn default() -> Self {
         Self {
             calendar: Calendar::default(),
             peaks: GlobalPeaks::shipped(),
             trainer: None,
             swish: None,
+            residual_checks: ResidualChecks::default(),
         }
     }
 }

@@ -27,6 +27,7 @@ mod not_ready;
 mod peak;
 mod point_model;
 mod prediction;
+mod residual_checks;
 mod rolling_model;
 mod scored_model;
 mod selected_forecast;
@@ -69,6 +70,7 @@ pub use peak::{
 };
 pub use point_model::PointModel;
 pub use prediction::{Forecast, ForecastStep, Interval};
+pub use residual_checks::ResidualChecks;
 pub use rolling_model::RollingModel;
 pub use scored_model::ScoredModel;
 pub use selected_forecast::SelectedForecast;

@@ -32,6 +32,12 @@ pub trait Model: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether the residuals of the fit are normal noise of even spread (`[CLBP]` 3.3.1, step 5).
+    /// `None` for a model without such tests.
+    fn passes_checks(&self) -> Option<bool> {
+        None
+    }
+
     /// The step at `context.origin`, `None` where it is missing. Steps are consecutive.
     fn observe(&mut self, observation: Option<f64>, context: &ForecastContext<'_>);
 

@@ -36,6 +36,11 @@ pub trait PointModel: fmt::Debug + Send + Sync {
         None
     }
 
+    /// As [`Model::passes_checks`](crate::Model::passes_checks).
+    fn passes_checks(&self) -> Option<bool> {
+        None
+    }
+
     fn observe(&mut self, value: f64);
 
     /// Forgets all observations.

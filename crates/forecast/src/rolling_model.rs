@@ -87,6 +87,10 @@ impl<M: PointModel> Model for RollingModel<M> {
         self.model.summary()
     }
 
+    fn passes_checks(&self) -> Option<bool> {
+        self.model.passes_checks()
+    }
+
     fn observe(&mut self, observation: Option<f64>, context: &ForecastContext<'_>) {
         match self.filler.accept(observation) {
             Arrival::Values(filling, value) => {

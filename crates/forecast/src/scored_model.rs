@@ -11,8 +11,10 @@ use super::model::{ForecastRequest, Model};
 use super::models::ModelSet;
 use super::not_ready::{NotEnoughHistory, NotReady};
 use super::prediction::Forecast;
+use super::residual_checks::ResidualChecks;
 use super::selected_forecast::SelectedForecast;
 use super::series::RegularSeries;
+use super::trust::{Distrust, ModelTrust};
 
 #[derive(Debug)]
 pub struct ScoredModel {
@@ -20,6 +22,8 @@ pub struct ScoredModel {
     horizon: NonZeroUsize,
     model: Box<dyn Model>,
     card: Scorecard,
+    /// The residuals of its fit failed a check that is required.
+    is_barred: bool,
     /// Until its forecast is there.
     unscored: Option<UnscoredObservation>,
 }
@@ -39,6 +43,7 @@ impl ScoredModel {
             horizon,
             model: set.model(horizon),
             card: Scorecard::new(horizon),
+            is_barred: false,
             unscored: None,
         }
     }
@@ -79,14 +84,18 @@ impl ScoredModel {
         past: &RegularSeries,
         context: &ForecastContext<'_>,
     ) -> Result<(), NotEnoughHistory> {
-        self.model.fit(past, context)
+        self.model.fit(past, context)?;
+        let is_required = context.shared.residual_checks == ResidualChecks::Require;
+        self.is_barred = is_required && self.model.passes_checks() == Some(false);
+        Ok(())
     }
 
     pub const fn set(&self) -> ModelSet {
         self.set
     }
 
-    pub(crate) fn summary(&self) -> Option<String> {
+    /// As [`Model::summary`].
+    pub fn summary(&self) -> Option<String> {
         self.model.summary()
     }
 
@@ -133,7 +142,11 @@ impl ScoredModel {
             model,
             lacking: forecast.as_ref().err().copied().into_iter().collect(),
             forecast,
-            trust: self.card.trust(),
+            trust: if self.is_barred {
+                ModelTrust::Untrusted(Distrust::Residuals)
+            } else {
+                self.card.trust()
+            },
             accuracy: self.card.accuracy(),
             cover: None,
         }

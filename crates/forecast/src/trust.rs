@@ -92,6 +92,9 @@ pub enum Distrust {
         /// Share of observations inside the 80 % interval.
         coverage: f64,
     },
+    /// The residuals of the fit are no noise, and this is required
+    /// ([`ResidualChecks`](crate::ResidualChecks)).
+    Residuals,
 }
 
 impl ModelTrust {
@@ -147,6 +150,7 @@ impl ModelTrust {
             Self::Untrusted(Distrust::DoesNotPay { .. }) => "DoesNotPay",
             Self::Untrusted(Distrust::CostMore) => "CostMore",
             Self::Untrusted(Distrust::Coverage { .. }) => "LowCoverage",
+            Self::Untrusted(Distrust::Residuals) => "ResidualsFailed",
         }
     }
 }
@@ -187,6 +191,9 @@ impl fmt::Display for ModelTrust {
             Self::Untrusted(Distrust::CostMore) => f.write_str(
                 "not trusted (floors cost more than an HPA with two thirds of the target)",
             ),
+            Self::Untrusted(Distrust::Residuals) => {
+                f.write_str("not trusted (the residuals of its fit failed a check)")
+            }
             Self::Untrusted(Distrust::Coverage { coverage }) => {
                 let percent = coverage * 100.0;
                 write!(f, "not trusted ({percent:.0} % inside the 80 % interval")?;

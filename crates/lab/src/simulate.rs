@@ -99,8 +99,8 @@ pub struct Args {
     first_seed: u64,
 
     /// Scaling methods to compare: hpa, tes (floors by triple exponential smoothing with fixed
-    /// factors), ds-hpa, auto (Evenkeel's default), portraits (those of the scenario); placement is
-    /// compared under each
+    /// factors), ds-hpa, arima, gru, arima-gru, gbdt, auto (Evenkeel's default), portraits (those
+    /// of the scenario); placement is compared under each
     #[arg(
         long,
         value_name = "NAME",

@@ -180,8 +180,8 @@ impl DecisionContext<'_> {
     fn held(&self, proposal: &PredictiveProposal) -> (i32, Option<LimitedBy>) {
         let current = self.input.current;
         let (limit, rule) = self.limit();
-        // Forecasts that are newer at each tick are of one mind; DS-HPA's are not.
-        let paused = self.input.strategy == Strategy::DsHpa;
+        // The forecasts of `auto` agree from tick to tick, those of a single model need not.
+        let paused = self.input.strategy != Strategy::Forecast;
         let cool_down = self.cool_down().filter(|_| paused);
         let (most, by) = match cool_down {
             _ if !self.knows(proposal) => (current, LimitedBy::MissingData),

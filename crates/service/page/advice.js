@@ -8,6 +8,7 @@ export const ADVICE = {
   DoesNotPay: ["Floors would leave Pods under-provisioned for at least 1.2 times as long as an HPA with a lower target at the same cost. Active floors switch off at 1.5 times.", "Lower the HPA's target instead. See trust."],
   CostMore: ["Floors would cost more than the HPA at two thirds of its target.", "Lower the HPA's target, or allow a higher evenkeel.dev/risk."],
   LowCoverage: ["Too few values fall inside the forecast's 80 % interval.", "Wait; the interval adapts."],
+  ResidualsFailed: ["The residuals of the model's fit failed a test, and scaling.residualChecks: require asks for all of them. The log has the p-values.", "Use another model, or set scaling.residualChecks: report."],
   Stale: ["The load has no fresh measurement. Your own bounds return.", "See measurements."],
   TargetConflict: ["Several HPAs, IHPAs, CronHPAs or ReplicaProfiles scale one workload.", "Keep one of those that the message names."],
   DirectConflict: ["A workload in mode direct also has an HPA, ScaledObject or IHPA.", "Remove one of the two, or choose mode floor."],

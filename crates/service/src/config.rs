@@ -55,6 +55,7 @@ use scheduling::{PolicySections, SchedulingSection};
 
 use crate::cluster;
 use crate::controller::Writes;
+use crate::controller::scaling::FitSettings;
 use crate::controller::{leadership, writer};
 use crate::metrics::{MetricsSourceSettings, kubelet};
 use crate::telemetry::LogSettings;
@@ -87,8 +88,8 @@ pub struct Config {
     pub kinds: Vec<ScaledKind>,
     /// The calendar that loads live by.
     pub calendar: Calendar,
-    /// The file with the network of `swish-net`, where there is one.
-    pub swish_net: Option<PathBuf>,
+    /// How models are fitted.
+    pub fits: FitSettings,
     /// The jobs of external algorithms.
     pub external_algorithms: ExternalAlgorithms,
     /// The URLs that external checks may call beside Services; `None` if none is called.
@@ -270,7 +271,7 @@ impl Config {
             kinds: scaling.kinds(check),
             tuning: tuning.check(check),
             calendar: scaling.calendar(check),
-            swish_net: scaling.swish_net(),
+            fits: scaling.fits(check),
             external_algorithms: external_algorithms(scaling),
             external_checks: scaling.external_checks(check),
             cluster: cluster_settings(scheduling, &policy, &metrics, check),

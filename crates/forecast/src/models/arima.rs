@@ -147,6 +147,10 @@ impl PointModel for Arima {
     fn summary(&self) -> Option<String> {
         self.fitted.as_ref().map(ToString::to_string)
     }
+
+    fn passes_checks(&self) -> Option<bool> {
+        self.diagnosis().map(Diagnosis::passes)
+    }
 }
 
 impl ArimaFit {
@@ -213,19 +217,10 @@ impl fmt::Display for ArimaFit {
             estimate.aic(),
             estimate.sc()
         )?;
-        let Some(Diagnosis {
-            ljung_box,
-            jarque_bera,
-            arch,
-        }) = self.diagnosis
-        else {
-            return Ok(());
-        };
-        write!(
-            f,
-            ", residuals: p {ljung_box:.2} no autocorrelation (Ljung-Box), {jarque_bera:.2} normal \
-             (Jarque-Bera), {arch:.2} even spread (ARCH-LM)"
-        )
+        match &self.diagnosis {
+            Some(diagnosis) => write!(f, ", residuals: {diagnosis}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -120,6 +120,10 @@ impl PointModel for ArimaGru {
         Some(format!("{}; {linear}", told(networks, weights)))
     }
 
+    fn passes_checks(&self) -> Option<bool> {
+        self.arima.passes_checks()
+    }
+
     fn observe(&mut self, value: f64) {
         self.followed.observe(&mut self.arima, value);
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::context::ModelAssets;
 use crate::historical_load::HistoricalLoad as _;
 use crate::load_ring_buffer::{LoadRingBuffer, Resolution};
+use crate::noise;
 use crate::prediction::{ForecastStep, Interval};
 
 const STEP: SignedDuration = SignedDuration::from_secs(15);
@@ -214,4 +215,39 @@ fn with_another_horizon_all_is_scored_anew_on_the_past() {
         "the same observations, the same means"
     );
     assert!(after.accuracy.scored > 60 && after.accuracy.mae > before.accuracy.mae);
+}
+
+#[test]
+fn a_fit_that_fails_a_required_check_is_not_trusted() {
+    use ResidualChecks::{Report, Require};
+    let plain: Vec<f64> = noise::normal(4, 400)
+        .iter()
+        .map(|one| 100.0 + one)
+        .collect();
+    let mut spiked = plain.clone();
+    for value in spiked.iter_mut().step_by(37) {
+        *value += 40.0;
+    }
+    for (values, residual_checks, reason) in [
+        (&plain, Report, "Unproven"),
+        (&plain, Require, "Unproven"),
+        (&spiked, Report, "Unproven"),
+        (&spiked, Require, "ResidualsFailed"),
+    ] {
+        for set in [ModelSet::Arima, ModelSet::Ets] {
+            let mut load = Load::new(set, LoadRingBuffer::default());
+            load.shared.residual_checks = residual_checks;
+            let values = values.iter().copied().map(Some).collect();
+            let past = RegularSeries::new(at(0), STEP, values).unwrap();
+            let context = context(&load.history, &load.shared, 400);
+            load.model.fit(&past, &context).unwrap();
+            let found = load.selected(1, 400).trust.reason();
+            let expected = if set == ModelSet::Arima {
+                reason
+            } else {
+                "Unproven"
+            };
+            assert_eq!(found, expected, "{set} {residual_checks}");
+        }
+    }
 }

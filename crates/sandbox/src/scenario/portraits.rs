@@ -97,14 +97,16 @@ fn simulated(rules: IhpaRules, path: &str) -> Result<Portraits, ScenarioError> {
             }
             PortraitSource::Predictive(predictive) => {
                 let model = predictive.predict;
-                if predictive.traffic.is_some()
-                    || !matches!(model, PredictionModel::Auto | PredictionModel::DsHpa)
-                {
+                let is_unknown = matches!(
+                    model,
+                    PredictionModel::SwishNet | PredictionModel::Traffic | PredictionModel::Off
+                );
+                if predictive.traffic.is_some() || is_unknown {
                     let path = format!("{path}.algorithm.forecast");
                     return Err(refused(
                         &path,
                         model.as_str(),
-                        "the models auto and ds-hpa, without traffic",
+                        "the models auto, ds-hpa, arima, gru, arima-gru and gbdt, without traffic",
                     ));
                 }
             }
@@ -299,12 +301,12 @@ workloads:
             ),
             (
                 provider(&dynamic(
-                    "portraitType: Predictive, algorithm: {forecast: {model: gru}}",
+                    "portraitType: Predictive, algorithm: {forecast: {model: swish-net}}",
                 )),
                 &[
                     "portraitProviders[0].dynamic.algorithm.forecast",
-                    "gru",
-                    "auto and ds-hpa",
+                    "swish-net",
+                    "auto, ds-hpa, arima",
                 ],
             ),
             (

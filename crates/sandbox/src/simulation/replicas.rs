@@ -23,6 +23,11 @@ words! {
         /// Floors under the HPA by triple exponential smoothing with fixed factors.
         Tes = "tes",
         DsHpa = "ds-hpa",
+        /// Floors by one model, fitted to the load's own past.
+        Arima = ModelSet::Arima.as_str(),
+        Gru = ModelSet::Gru.as_str(),
+        ArimaGru = ModelSet::ArimaGru.as_str(),
+        Gbdt = ModelSet::Gbdt.as_str(),
         /// Floors by `auto`, as shipped.
         Auto = "auto",
         /// The workload's portraits, or its HPA without any.
@@ -41,6 +46,10 @@ impl ScalingMethod {
             (Self::Hpa, _) | (Self::Portraits, None) => plain,
             (Self::Tes, _) => floors(ModelSet::Tes),
             (Self::DsHpa, _) => floors(ModelSet::SHpa),
+            (Self::Arima, _) => floors(ModelSet::Arima),
+            (Self::Gru, _) => floors(ModelSet::Gru),
+            (Self::ArimaGru, _) => floors(ModelSet::ArimaGru),
+            (Self::Gbdt, _) => floors(ModelSet::Gbdt),
             (Self::Auto, _) => floors(ModelSet::Auto),
         };
         scaled.by_hpa(policy, fits)

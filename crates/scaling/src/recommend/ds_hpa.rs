@@ -144,7 +144,7 @@ pub(crate) fn propose(
     let now = input.now;
     *active = active.take().filter(|forecast| stands(forecast, input));
     let between = active.is_some();
-    if !between || input.strategy == Strategy::Forecast {
+    if !between || input.strategy != Strategy::DsHpa {
         *active = forecast(policy, input).or(active.take());
     }
     let forecast = active.as_ref().map(|forecast| PredictiveProposal {

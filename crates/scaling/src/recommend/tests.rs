@@ -235,6 +235,28 @@ fn the_floor_waits_for_its_hpa_and_for_the_cool_down() {
 }
 
 #[test]
+fn forecasts_of_a_single_model_wait_for_the_cool_down_and_those_of_auto_do_not() {
+    for (strategy, expected) in [
+        (Method::DsHpa, 8),
+        (Method::NamedModel, 8),
+        (Method::Forecast, 10),
+    ] {
+        let mut state = DecisionState::default();
+        let mut replicas = Vec::new();
+        for (second, current) in [(0, 4), (30, 8)] {
+            let told = Told {
+                strategy,
+                ..Told::new(second, current, 4100.0, 30_000.0)
+            };
+            let (decision, next) = told.decide(&policy(), state);
+            replicas.push(decision.replicas);
+            state = next;
+        }
+        assert_eq!(replicas, [8, expected], "{strategy:?}");
+    }
+}
+
+#[test]
 fn a_forecast_stands_for_one_horizon_and_d_hpa_watches_meanwhile() {
     let policy = TargetPolicy {
         mode: ScalingMode::Direct,

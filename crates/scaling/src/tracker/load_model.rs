@@ -99,6 +99,12 @@ impl LoadModel {
         self.model.set()
     }
 
+    /// The form of the model, how well it describes the past, and the verdict on its residuals;
+    /// `None` without a fit.
+    pub fn summary(&self) -> Option<String> {
+        self.model.summary()
+    }
+
     /// Is trusted where `before` was and is the same model.
     pub(super) fn keep_trust_of(&mut self, before: &Self) {
         self.model.keep_trust_of(&before.model);

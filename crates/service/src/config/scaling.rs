@@ -1,8 +1,6 @@
 //! `scaling`: how targets without their own settings are scaled, and how often they are checked.
 
-use std::path::PathBuf;
-
-use evenkeel_forecast::Calendar;
+use evenkeel_forecast::{Calendar, ResidualChecks};
 use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaled_kind;
 use evenkeel_objects::scaled_kind::ScaledKind;
@@ -16,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::check::{Checker, NamedDuration};
 use super::section::section;
+use super::value::Number;
+use crate::controller::scaling::FitSettings;
 use crate::external_checks;
 use crate::external_checks::AllowedUrl;
 
@@ -30,6 +30,8 @@ section! {
         queries: Queries = Queries::default(),
         risk: YamlText = Settings::default().risk.to_string().as_str().into(),
         swish_net: Option<YamlText> = None,
+        residual_checks: YamlText = ResidualChecks::default().as_str().into(),
+        fit_share: Number = Number(FitSettings::default().share.get()),
         replica_profiles: ReplicaProfilesName = ReplicaProfilesName::default(),
         kinds: Vec<KindSection> = Vec::new(),
         external_algorithms: bool = false,
@@ -60,6 +62,9 @@ pub(super) enum ReplicaProfilesName {
 /// Measurements come no more often than this, and the shortest horizon is no longer.
 const INTERVALS: std::ops::RangeInclusive<SignedDuration> =
     SignedDuration::from_secs(1)..=SignedDuration::from_secs(60);
+
+/// With less, the fit of a network would rest for longer than eight minutes.
+const LEAST_FIT_SHARE: f64 = 0.01;
 
 impl ScalingSection {
     /// The calendar that loads live by.
@@ -126,12 +131,24 @@ impl ScalingSection {
         external.then_some(settings)
     }
 
-    /// The file with the network of `swish-net`.
-    pub(super) fn swish_net(&self) -> Option<PathBuf> {
-        self.swish_net.as_ref().map(|path| path.as_ref().into())
+    pub(super) fn fits(&self, check: &mut Checker) -> FitSettings {
+        let path = "scaling.fitShare";
+        let share = check.share(path, self.fit_share);
+        if share.get() < LEAST_FIT_SHARE {
+            check.refuse_value(path, share, "a number from 0.01 to 1");
+        }
+        FitSettings {
+            swish_net: self.swish_net.as_ref().map(|path| path.as_ref().into()),
+            residual_checks: check.take(
+                "scaling.residualChecks",
+                self.residual_checks.as_ref().parse(),
+                ResidualChecks::default(),
+            ),
+            share,
+        }
     }
 
-    /// The section without time zone, kinds and network. `metrics_age`: the age limit of
+    /// The section without time zone, kinds and fits. `metrics_age`: the age limit of
     /// measurements elsewhere; `has_prometheus`: whether there is a Prometheus.
     pub(super) fn check(
         &self,
@@ -148,6 +165,8 @@ impl ScalingSection {
             queries,
             risk,
             swish_net: _,
+            residual_checks: _,
+            fit_share: _,
             replica_profiles,
             kinds: _,
             external_algorithms: _,

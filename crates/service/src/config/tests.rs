@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use evenkeel_forecast::ResidualChecks;
 use evenkeel_objects::no_headroom::NoHeadroom;
 use evenkeel_objects::plan::election::Timing;
 use evenkeel_objects::risk::Risk;
@@ -11,7 +12,7 @@ use evenkeel_objects::taint::TaintEffect;
 use evenkeel_placement::balance::Normalization;
 use evenkeel_scaling::specs::scaling_policy::PredictionModel;
 use evenkeel_scaling::targets::settings::{Queries, Settings as ScalingSettings};
-use evenkeel_units::{Amount, BytesPerSecond, Resource, Resources};
+use evenkeel_units::{Amount, BytesPerSecond, Ratio, Resource, Resources};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
@@ -225,7 +226,9 @@ fn every_field_of_the_complete_example_is_read() {
     let allowed = AllowedUrl::parse("https://checks.example/changes").unwrap();
     assert_eq!(checks.allowed, [allowed]);
     let network = Path::new("/models/many.safetensors");
-    assert_eq!(config.swish_net.as_deref(), Some(network));
+    assert_eq!(config.fits.swish_net.as_deref(), Some(network));
+    assert_eq!(config.fits.residual_checks, ResidualChecks::Require);
+    assert_eq!(config.fits.share, Ratio::share(0.5).unwrap());
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     assert_eq!(config.calendar, Calendar::new(berlin));
     assert_eq!(
@@ -320,6 +323,17 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scaling.predict",
         "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off",
     ),
+    (
+        "scaling: {residualChecks: on}",
+        "scaling.residualChecks",
+        "report or require",
+    ),
+    (
+        "scaling: {fitShare: 0.001}",
+        "scaling.fitShare",
+        "from 0.01 to 1",
+    ),
+    ("scaling: {fitShare: 2}", "scaling.fitShare", "at most 1"),
     ("scaling: {risk: 1}", "scaling.risk", "from 0.05% to 20%"),
     ("scaling: {interval: 0}", "scaling.interval", "above zero"),
     (

@@ -16,11 +16,11 @@ pub mod status_store;
 pub use external_metric_values::{LoadsByNamespace, ServedLoads};
 pub use history_backfill::{HistoryBackfill, HistorySource};
 pub use metrics::ScalingMetrics;
+pub use model_fitter::FitSettings;
 pub use recent_history::RecentHistory;
 pub use samples::LatestScalingSample;
 pub use status_store::StatusStore;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use evenkeel_clock as clock;
@@ -84,8 +84,7 @@ pub struct ScalingLoop {
     pub traces: RecentHistory,
     /// The context that the models of all targets share.
     pub shared: Arc<ModelAssets>,
-    /// The file with the network of `swish-net`, where there is one.
-    pub swish_net: Option<PathBuf>,
+    pub fits: FitSettings,
     /// Where the loads that are expected go, where they are served.
     pub served: Option<ServedLoads>,
     /// Where scale-ins go, where it is said before which Pods go first.
@@ -114,8 +113,8 @@ impl ScalingLoop {
         let fits = async {
             if let Some(past) = self.past.clone() {
                 let shared = Arc::clone(&self.shared);
-                let fits = ModelFitter::new(past, shared, self.metrics.clone());
-                let fits = fits.with_swish_net(self.swish_net.clone());
+                let settings = self.fits.clone();
+                let fits = ModelFitter::new(past, shared, settings, self.metrics.clone());
                 fits.run(given, tell, cancel.clone()).await;
             }
         };

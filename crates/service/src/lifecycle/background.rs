@@ -79,9 +79,10 @@ pub(super) fn start(
         traces: parts.scaling.traces.clone(),
         shared: Arc::new(ModelAssets {
             calendar: config.calendar.clone(),
+            residual_checks: config.fits.residual_checks,
             ..ModelAssets::default()
         }),
-        swish_net: config.swish_net.clone(),
+        fits: config.fits.clone(),
         served: parts.scaling.served.clone(),
         scale_ins: parts.scaling.scale_ins.clone(),
         recorder: parts.recorder.clone(),

@@ -1,4 +1,7 @@
-//! Tests of the residuals of a model: they should be normal noise of even spread without memory.
+//! Tests of the residuals of a model: they should be normal noise of even spread without memory
+//! (`[CLBP]` 3.3.1, step 5).
+
+use std::fmt;
 
 use evenkeel_units::count_as_f64;
 
@@ -16,6 +19,8 @@ pub struct Diagnosis {
     pub arch: f64,
 }
 
+/// A test fails at a smaller p-value.
+const SIGNIFICANCE: f64 = 0.05;
 /// Lags of the first and of the last test.
 const LAGS: usize = 10;
 const SPREAD_LAGS: usize = 5;
@@ -31,6 +36,42 @@ impl Diagnosis {
             jarque_bera: jarque_bera(residuals),
             arch: arch(residuals)?,
         })
+    }
+
+    /// True if no test fails.
+    pub(super) fn passes(&self) -> bool {
+        self.failed().next().is_none()
+    }
+
+    /// What the failed tests found.
+    fn failed(&self) -> impl Iterator<Item = &'static str> {
+        let found = [
+            (self.ljung_box, "autocorrelation"),
+            (self.jarque_bera, "no normal distribution"),
+            (self.arch, "uneven spread"),
+        ];
+        let failed = found.into_iter().filter(|(p, _)| *p < SIGNIFICANCE);
+        failed.map(|(_, what)| what)
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            ljung_box,
+            jarque_bera,
+            arch,
+        } = self;
+        write!(
+            f,
+            "p {ljung_box:.2} no autocorrelation (Ljung-Box), {jarque_bera:.2} normal (Jarque-Bera), \
+             {arch:.2} even spread (ARCH-LM): "
+        )?;
+        if self.passes() {
+            return f.write_str("passed");
+        }
+        let failed: Vec<&str> = self.failed().collect();
+        write!(f, "failed ({})", failed.join(", "))
     }
 }
 

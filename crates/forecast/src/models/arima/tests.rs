@@ -86,6 +86,25 @@ fn too_few_values_are_refused_and_change_nothing() {
 }
 
 #[test]
+fn residuals_that_are_no_noise_are_named() {
+    let model = Arima::fitted(&noise(4, 400)).unwrap();
+    assert_eq!(model.passes_checks(), Some(true));
+    let told = model.summary().unwrap();
+    assert!(told.ends_with("even spread (ARCH-LM): passed"), "{told}");
+    let mut values = noise(4, 400);
+    for value in values.iter_mut().step_by(37) {
+        *value += 40.0;
+    }
+    let model = Arima::fitted(&values).unwrap();
+    assert_eq!(model.passes_checks(), Some(false));
+    let told = model.summary().unwrap();
+    assert!(
+        told.contains("failed (") && told.contains("no normal distribution"),
+        "{told}"
+    );
+}
+
+#[test]
 fn an_estimation_is_the_same_each_time() {
     let values = noise(4, 400);
     let [one, other] = [0, 1].map(|_| Arima::fitted(&values).unwrap());

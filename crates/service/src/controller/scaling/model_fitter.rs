@@ -5,9 +5,10 @@
 //! [`evenkeel_scaling::tracker::backfill_pace`]: those of workloads in batches, one after the
 //! other, and beside them a few of targets' own queries, which any tenant may write and which may
 //! hang. Each load is fitted on the blocking pool: on the older part of its past and judged on the
-//! newest, then on all of it. One load is fitted at a time, and a rest of three times as long
-//! follows, so fitting takes a quarter of a core at most. At 0.5 s a load, ten thousand loads take
-//! 5.6 hours of a day, and their 160 batches some 33 queries each.
+//! newest, then on all of it. One load is fitted at a time, and a rest follows, so that fitting takes
+//! no more than its share of a core. With a quarter and at 0.5 s a load, ten thousand loads take 5.6
+//! hours of a day, and their 160 batches some 33 queries each. Of networks, which take 5 s each, it is
+//! 4,300 loads a day, and 17,000 with a whole core.
 //!
 //! Memory holds the pasts of a few batches (64 loads of 19,520 minutes: 5 MB each), one part of an
 //! answer of each, and the data of one fit (8,000 rows of 36 inputs).
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_clock as clock;
-use evenkeel_forecast::{Minutes, ModelAssets};
+use evenkeel_forecast::{Minutes, ModelAssets, ResidualChecks};
 use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_scaling::counterfactual::TrialPods;
 use evenkeel_scaling::tick::{
@@ -36,6 +37,7 @@ use evenkeel_scaling::tick::{
 use evenkeel_scaling::tracker::backfill_pace::BackfillPace;
 use evenkeel_scaling::tracker::{FitEnd, FitTask};
 use evenkeel_training::{OwnSettings, learn};
+use evenkeel_units::Ratio;
 use evenkeel_units::panic_error::{PanicError, caught};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
@@ -50,18 +52,35 @@ use super::history_backfill::{HistoryRequest, HistorySource};
 use super::metrics::{FitOutcome, ScalingMetrics};
 use crate::metrics::prometheus::Workloads;
 
-/// The rest after each fit, in times of what it took: a quarter of a core.
-const RESTS: u32 = 3;
 /// Work by targets' own queries that reads its past at once.
 const QUERIES_AT_ONCE: usize = 4;
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
+/// How models are fitted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitSettings {
+    /// The file with the network of `swish-net`, where there is one. It is read anew for each fit.
+    pub swish_net: Option<PathBuf>,
+    pub residual_checks: ResidualChecks,
+    /// The share of a core that fits take; they rest for the other part of the time.
+    pub share: Ratio,
+}
+
+impl Default for FitSettings {
+    fn default() -> Self {
+        Self {
+            swish_net: None,
+            residual_checks: ResidualChecks::default(),
+            share: Ratio::share(0.25).expect("a quarter is a share"),
+        }
+    }
+}
+
 pub(super) struct ModelFitter {
     pasts: Pasts,
     shared: Arc<ModelAssets>,
-    settings: OwnSettings,
-    /// The file with the network of `swish-net`, where there is one.
-    swish_net: Option<PathBuf>,
+    own: OwnSettings,
+    settings: FitSettings,
     last_network: LastNetwork,
     metrics: ScalingMetrics,
     /// Held while something is fitted, and during the rest after it.
@@ -79,24 +98,17 @@ impl ModelFitter {
     pub(super) fn new(
         past: Arc<dyn HistorySource>,
         shared: Arc<ModelAssets>,
+        settings: FitSettings,
         metrics: ScalingMetrics,
     ) -> Self {
         Self {
-            swish_net: None,
+            settings,
             last_network: LastNetwork::default(),
             pasts: Pasts::new(past, metrics.clone()),
             shared,
-            settings: OwnSettings::default(),
+            own: OwnSettings::default(),
             metrics,
             core: Mutex::default(),
-        }
-    }
-
-    /// Takes the network of `swish-net` from this file, which is read anew for each fit.
-    pub(super) fn with_swish_net(self, file: Option<PathBuf>) -> Self {
-        Self {
-            swish_net: file,
-            ..self
         }
     }
 
@@ -227,8 +239,8 @@ impl ModelFitter {
     /// The minutes of the past that a task needs. Only the rows of trees look back a week.
     const fn minutes(&self, task: &FitTask) -> usize {
         match task {
-            FitTask::Trees(_) => self.settings.past,
-            FitTask::Model(_) => self.settings.minutes,
+            FitTask::Trees(_) => self.own.past,
+            FitTask::Model(_) => self.own.minutes,
         }
     }
 
@@ -248,7 +260,7 @@ impl ModelFitter {
         window: usize,
         pods: TrialPods,
     ) -> Result<FitEnd, FitOutcome> {
-        let (shared, settings) = (Arc::clone(&self.shared), self.settings);
+        let (shared, settings) = (Arc::clone(&self.shared), self.own);
         let work = move || learn(&shared.peaks, &past, window, &pods, &settings);
         let (learnt, took) = self.work(work).await;
         self.metrics.fits().took(took);
@@ -281,7 +293,8 @@ impl ModelFitter {
             // Only a runtime that shuts down cancels its blocking work.
             return std::future::pending().await;
         };
-        tokio::time::sleep(took * RESTS).await;
+        let rests = 1.0 / self.settings.share.get() - 1.0;
+        tokio::time::sleep(took.mul_f64(rests.max(0.0))).await;
         (worked, took)
     }
 }

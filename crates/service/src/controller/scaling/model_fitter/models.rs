@@ -33,12 +33,13 @@ impl ModelFitter {
     ) -> Result<FitEnd, FitOutcome> {
         let (window, of) = (load.window, load.key.workload_name());
         let target = format!("{}/{}", of.namespace, of.workload);
-        let (file, last) = (self.swish_net.clone(), self.last_network.clone());
+        let (file, last) = (self.settings.swish_net.clone(), self.last_network.clone());
         let shared = ModelAssets {
             calendar: self.shared.calendar.clone(),
             peaks: Arc::clone(&self.shared.peaks),
             trainer: Some(Arc::new(ModelTrainer::with(NonZeroUsize::MIN))),
             swish: None,
+            residual_checks: self.settings.residual_checks,
         };
         let work = move || {
             let (_, name) = of.workload.rsplit_once('/').unwrap_or_default();
@@ -51,7 +52,12 @@ impl ModelFitter {
         let (fitted, took) = self.work(work).await;
         self.metrics.fits().took(took);
         match fitted {
-            Ok(Ok(model)) => Ok(FitEnd::Model(Box::new(model))),
+            Ok(Ok(model)) => {
+                if let Some(fit) = model.summary() {
+                    tracing::info!(target, model = %models, fit, "a model was fitted");
+                }
+                Ok(FitEnd::Model(Box::new(model)))
+            }
             Ok(Err(NoModel::TooShort(_))) => Err(FitOutcome::TooShort),
             Ok(Err(NoModel::NoNetwork(error))) => {
                 tracing::warn!(%error, target, model = %models, "no network: auto forecasts the target");

@@ -182,10 +182,13 @@ impl Outcome {
 
     async fn with_swish_net(batches: Vec<FitBatch>, file: Option<PathBuf>) -> Self {
         let (fake, metrics) = (Arc::new(Fake::default()), ScalingMetrics::default());
-        let fits = ModelFitter::new(fake.clone(), Arc::default(), metrics.clone());
-        let mut fits = fits.with_swish_net(file);
+        let settings = FitSettings {
+            swish_net: file,
+            ..FitSettings::default()
+        };
+        let mut fits = ModelFitter::new(fake.clone(), Arc::default(), settings, metrics.clone());
         let plain = OwnSettings::default();
-        fits.settings = OwnSettings {
+        fits.own = OwnSettings {
             boosting: BoostingSettings {
                 trees: 10,
                 ..plain.boosting
@@ -310,7 +313,7 @@ async fn minutes_that_a_database_leaves_out_are_learnt_from_all_the_same() {
 
 /// The harm: fits one after the other without a rest hold a core of two for hours.
 #[tokio::test(start_paused = true)]
-async fn the_loop_rests_three_times_as_long_as_fits_take() {
+async fn fits_take_no_more_than_their_share_of_a_core() {
     let outcome = Outcome::of(vec![batch(cpu(), &["regular", "ended"])]).await;
     let series = "scaling_own_fit_duration_seconds_sum ";
     let worked = outcome
@@ -367,7 +370,12 @@ async fn the_fits_of_workloads_wait_for_no_query_that_hangs() {
 async fn what_was_had_of_a_past_is_not_asked_for_again() {
     let tired = || batch(FitPast::Query("tired".into()), &["any"]);
     let (fake, metrics) = (Arc::new(Fake::default()), ScalingMetrics::default());
-    let fits = ModelFitter::new(fake.clone(), Arc::default(), metrics);
+    let fits = ModelFitter::new(
+        fake.clone(),
+        Arc::default(),
+        FitSettings::default(),
+        metrics,
+    );
     let ask = async || {
         let pasts = fits.pasts(&tired(), &mut BackfillPace::default()).await;
         pasts.map(|pasts| pasts[0].values.iter().all(|value| value.is_finite()))
@@ -378,10 +386,7 @@ async fn what_was_had_of_a_past_is_not_asked_for_again() {
     let points: Vec<u32> = queried.iter().map(|(_, grid)| grid.points).collect();
     let first_time: u32 = points[..2].iter().sum();
     let again: u32 = points[3..].iter().sum();
-    assert_eq!(
-        usize::try_from(first_time + again).unwrap(),
-        fits.settings.past
-    );
+    assert_eq!(usize::try_from(first_time + again).unwrap(), fits.own.past);
     assert_eq!(
         queried[3].1.last(),
         queried[2].1.last(),
@@ -394,6 +399,7 @@ async fn a_fit_that_panics_is_failed_and_the_next_is_made() {
     let fits = ModelFitter::new(
         Arc::new(Fake::default()),
         Arc::default(),
+        FitSettings::default(),
         ScalingMetrics::default(),
     );
     let (worked, _) = fits.work(|| -> u8 { panic!("on a past") }).await;
@@ -414,6 +420,7 @@ async fn it_ends_when_it_is_cancelled() {
     let fits = ModelFitter::new(
         Arc::new(Fake::default()),
         Arc::default(),
+        FitSettings::default(),
         ScalingMetrics::default(),
     );
     let (_to_workloads, by_workloads) = mpsc::channel(1);

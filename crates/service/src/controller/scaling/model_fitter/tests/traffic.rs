@@ -72,7 +72,12 @@ pub(super) fn load(name: &str, at: Timestamp) -> Option<f64> {
 
 async fn told(workload: &str, queries: &[&str]) -> (TrafficTold, String) {
     let metrics = ScalingMetrics::default();
-    let fits = ModelFitter::new(Arc::new(Fake::default()), Arc::default(), metrics.clone());
+    let fits = ModelFitter::new(
+        Arc::new(Fake::default()),
+        Arc::default(),
+        FitSettings::default(),
+        metrics.clone(),
+    );
     let work = work_of_deployment(workload, queries);
     let told = fits.fit_traffic(&work, &mut BackfillPace::default()).await;
     let mut registry = Registry::default();

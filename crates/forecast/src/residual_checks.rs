@@ -1,0 +1,16 @@
+//! The weight of the tests of an ARIMA fit's residuals.
+
+use evenkeel_units::words;
+
+words! {
+    /// What [`Diagnosis`](crate::arima::Diagnosis) decides.
+    #[derive(Default)]
+    pub enum ResidualChecks {
+        /// The verdict is reported.
+        #[default]
+        Report = "report",
+        /// A model that fails a test is not trusted.
+        Require = "require",
+    }
+    accepted: "report or require"
+}
