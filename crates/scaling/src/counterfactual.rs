@@ -54,9 +54,8 @@ const EVIDENCE: f64 = 30.0;
 const LITTLE: f64 = 1e-3;
 /// Ratios within this factor of the best are about as good.
 const ABOUT_AS_GOOD: f64 = 1.05;
-/// Floors have at most so many times the replicas of the plain HPA. Realised costs lie a few percent
-/// higher than tried ones.
-const MOST_COST: f64 = 1.25;
+/// Floors have at most so many times the replicas of the plain HPA.
+const MOST_COST: f64 = 1.3;
 /// Replicas beyond those of the HPA with the lowest target by less than this factor are as many.
 const BEYOND: f64 = 1.01;
 
@@ -65,6 +64,9 @@ const BEYOND: f64 = 1.01;
 pub struct Counterfactual {
     floored: [PolicyRun; DISTANCES.len()],
     plain: [PolicyRun; SHARES.len()],
+    /// Floors at the largest distance that was affordable at each minute, and at [`BEGIN`] before that
+    /// was known. Where they have more replicas than they may, less is affordable from then on.
+    limited: PolicyRun,
     /// The minutes that were run since the begin.
     run: usize,
     /// The newest of them, since the epoch.
@@ -92,6 +94,7 @@ impl Default for Counterfactual {
         Self {
             floored: DISTANCES.map(|distance| PolicyRun::new(assumed(distance))),
             plain: SHARES.map(|_| PolicyRun::new(0.0)),
+            limited: PolicyRun::new(0.0),
             run: 0,
             newest: i64::MIN,
             assumed: 1.0,
@@ -149,6 +152,12 @@ impl Counterfactual {
         let of_floors = 1.0 / (minutes + ASSUMED).min(MEMORY);
         self.assumed *= 1.0 - of_floors;
         let forecast = followed.forecast.as_ref();
+        let is_judged = self.minutes() >= JUDGED_FROM;
+        let limited = if is_judged { self.affordable() } else { BEGIN };
+        self.limited.pass(&Minute {
+            floor: forecast.map_or(0.0, |quantiles| quantiles.at(limited)),
+            ..minute
+        });
         for (lane, distance) in self.floored.iter_mut().zip(DISTANCES) {
             lane.pass(&Minute {
                 floor: forecast.map_or(0.0, |quantiles| quantiles.at(distance)),
@@ -219,11 +228,13 @@ impl Counterfactual {
     }
 
     /// The largest distance with no more replicas than the HPA at the lowest target, and than
-    /// [`MOST_COST`] times those of the HPA as it is. It is the smallest distance if even that needs
-    /// more, and the largest before anything is judged.
+    /// [`MOST_COST`] times those of the HPA as it is. If such floors have lately had more, the limit is
+    /// lower by as much. It is the smallest distance if even that needs more, and the largest before
+    /// anything is judged.
     pub(crate) fn affordable(&self) -> f64 {
         let plain = self.plain[0].outcome().replicas;
-        let most = self.dearest().min(plain * MOST_COST);
+        let beyond = self.limited.outcome().replicas / (plain * MOST_COST);
+        let most = self.dearest().min(plain * MOST_COST / beyond.max(1.0));
         if self.minutes() < JUDGED_FROM {
             return DISTANCES[DISTANCES.len() - 1];
         }

@@ -80,7 +80,7 @@ fn floors_on_forecasts_that_see_the_rise_coming_are_worth_it() {
 
 /// The harm: at a high risk of under-provisioning, floors cost 1.38 times the replicas of the HPA.
 #[test]
-fn floors_cost_at_most_a_quarter_more_than_the_hpa() {
+fn floors_cost_at_most_the_limit() {
     // One minute in forty it is 1.1 to 1.9 times what it was.
     let mut trial = Counterfactual::default();
     for minute in 0..3 * 1440 {
@@ -105,6 +105,25 @@ fn floors_cost_at_most_a_quarter_more_than_the_hpa() {
         "{dearest:?}"
     );
     assert!(held.floors.replicas > held.plain.replicas * 1.1, "{held:?}");
+}
+
+/// The harm: levels that were affordable when they were chosen cost 1.36 times the replicas of the
+/// HPA.
+#[test]
+fn what_affordable_floors_cost_later_counts() {
+    let mut trial = Counterfactual::default();
+    for minute in 0..6 * 1440 {
+        // The forecast is vague in every second half of a day.
+        let high = if minute / 720 % 2 == 0 { 1.02 } else { 1.5 };
+        let told = Quantiles::new([0.95, 1.0, high, 2.0 * high - 1.0].map(|one| one * 10_000.0));
+        trial.pass(&followed(minute, 10_000.0, Some(told)), &pods(1000));
+    }
+    let plain = trial.plain[0].outcome().replicas;
+    let cost = trial.limited.outcome().replicas / plain;
+    assert!(cost > MOST_COST, "{cost}");
+    let tried = trial.tried(trial.affordable()).unwrap().floors;
+    let most = plain * MOST_COST * MOST_COST / cost;
+    assert!(tried.replicas <= most * 1.001, "{tried:?} {most}");
 }
 
 /// The harm: what is forecast too late costs replicas when the load has fallen again, and a target that
