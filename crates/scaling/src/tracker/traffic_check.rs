@@ -1,8 +1,8 @@
 //! A check that a target's model of traffic still predicts the load of its Pods. A release may have
 //! halved that load after the fit, and the replicas for the other half would be wasted.
 //!
-//! Only Pods below their target count: Pods that a surge has outrun carry what they can, and not
-//! what comes.
+//! Only Pods below their target count against a model: Pods that a surge has outrun carry what they
+//! can, and not what comes.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -71,7 +71,7 @@ impl TrafficCheck {
                 ..Self::default()
             };
         }
-        if carried >= target {
+        if carried >= target && !self.is_contradicted {
             return;
         }
         let told = told.min(HIGHEST * target);
@@ -85,8 +85,10 @@ impl TrafficCheck {
             (LEAST, MOST)
         };
         if self.ticks >= least {
+            let before = self.is_contradicted;
             self.is_contradicted = self.told > self.carried * most;
-            if self.is_contradicted {
+            // What has ended or begun a time in which it is not heard counts no longer.
+            if before || self.is_contradicted {
                 self.ticks = 0;
             }
         }
@@ -144,7 +146,10 @@ mod tests {
             let mut check = TrafficCheck::default();
             assert!(!taken(&mut check, 1, MEMORY, 300.0, 300.0));
             assert!(taken(&mut check, 1, 2 * MEMORY + wrong, 390.0, 100.0));
-            assert!(!taken(&mut check, 1, 2 * TRIAL, 300.0, 300.0), "{wrong}");
+            // As full as an HPA leaves Pods, or less.
+            let carried = if wrong == 7 { 1.05 * TARGET } else { 300.0 };
+            let is_unheard = taken(&mut check, 1, 2 * TRIAL, carried, carried);
+            assert!(!is_unheard, "{wrong}");
             assert!(taken(&mut check, 1, 2 * LEAST, 390.0, 100.0));
         }
     }

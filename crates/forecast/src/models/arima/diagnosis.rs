@@ -50,7 +50,9 @@ impl Diagnosis {
             (self.jarque_bera, "no normal distribution"),
             (self.arch, "uneven spread"),
         ];
-        let failed = found.into_iter().filter(|(p, _)| *p < SIGNIFICANCE);
+        let failed = found
+            .into_iter()
+            .filter(|(p, _)| p.is_nan() || *p < SIGNIFICANCE);
         failed.map(|(_, what)| what)
     }
 }
