@@ -180,8 +180,9 @@ impl DecisionContext<'_> {
     fn held(&self, proposal: &PredictiveProposal) -> (i32, Option<LimitedBy>) {
         let current = self.input.current;
         let (limit, rule) = self.limit();
-        // The forecasts of `auto` agree from tick to tick, those of a single model need not.
-        let paused = self.input.strategy != Strategy::Forecast;
+        // The forecasts of `auto` agree from tick to tick, those of a single model need not (`[CLBP]`
+        // 3.4).
+        let paused = self.input.strategy == Strategy::DsHpa || proposal.is_by_fitted_model();
         let cool_down = self.cool_down().filter(|_| paused);
         let (most, by) = match cool_down {
             _ if !self.knows(proposal) => (current, LimitedBy::MissingData),

@@ -370,7 +370,6 @@ const fn strategy(models: Option<ModelSet>) -> Strategy {
     match models {
         None => Strategy::Off,
         Some(ModelSet::SHpa) => Strategy::DsHpa,
-        Some(models) if models.is_fitted() => Strategy::NamedModel,
         Some(_) => Strategy::Forecast,
     }
 }

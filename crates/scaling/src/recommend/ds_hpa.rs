@@ -8,7 +8,7 @@
 //! fraction it has no unit, and its magnitude lowers the target in both directions, as the paper
 //! describes.
 
-use evenkeel_forecast::{Forecast, SHpa};
+use evenkeel_forecast::{Forecast, ModelSet, SHpa};
 use evenkeel_hpa::Tolerances;
 use evenkeel_metrics::signal::Signal;
 use evenkeel_objects::scaling_mode::ScaleDown;
@@ -119,6 +119,14 @@ impl PredictiveProposal {
             Basis::Traffic(_) => None,
         }
     }
+
+    /// True if it rests on the forecast of one fitted model, and not of one that stands in for it.
+    pub(crate) fn is_by_fitted_model(&self) -> bool {
+        let Basis::Forecast(forecast) = &self.basis else {
+            return false;
+        };
+        ModelSet::named(forecast.model).is_some_and(ModelSet::is_fitted)
+    }
 }
 
 impl DecisionBasis {
@@ -144,7 +152,7 @@ pub(crate) fn propose(
     let now = input.now;
     *active = active.take().filter(|forecast| stands(forecast, input));
     let between = active.is_some();
-    if !between || input.strategy != Strategy::DsHpa {
+    if !between || input.strategy == Strategy::Forecast {
         *active = forecast(policy, input).or(active.take());
     }
     let forecast = active.as_ref().map(|forecast| PredictiveProposal {

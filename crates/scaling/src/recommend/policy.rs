@@ -19,9 +19,6 @@ pub enum Strategy {
     DsHpa,
     /// The newest forecast of the model in use; nothing while it has none.
     Forecast,
-    /// The same of one fitted model that is named, with a cool-down after each scale-out (`[CLBP]`
-    /// 3.4).
-    NamedModel,
 }
 
 /// The rules of one target.

@@ -105,6 +105,7 @@ struct Told {
     mean: Option<f64>,
     trust: ModelTrust,
     strategy: Method,
+    model: &'static str,
     only_here: bool,
     /// Another load that was measured just now, and asks for nothing.
     beside: bool,
@@ -122,6 +123,7 @@ impl Told {
             mean: Some(mean),
             trust: TRUSTED,
             strategy: Method::DsHpa,
+            model: "s-hpa",
             only_here: false,
             beside: false,
         }
@@ -151,7 +153,7 @@ impl Told {
             is_forecast: true,
             only_here: self.only_here,
             prediction: forecast.as_ref().map(|forecast| Prediction {
-                model: "s-hpa",
+                model: self.model,
                 forecast,
                 cover: None,
                 trust: self.trust,
@@ -236,23 +238,24 @@ fn the_floor_waits_for_its_hpa_and_for_the_cool_down() {
 
 #[test]
 fn forecasts_of_a_single_model_wait_for_the_cool_down_and_those_of_auto_do_not() {
-    for (strategy, expected) in [
-        (Method::DsHpa, 8),
-        (Method::NamedModel, 8),
-        (Method::Forecast, 10),
+    for (strategy, model, expected) in [
+        (Method::DsHpa, "s-hpa", 8),
+        (Method::Forecast, "arima", 8),
+        (Method::Forecast, "auto", 10),
     ] {
         let mut state = DecisionState::default();
         let mut replicas = Vec::new();
         for (second, current) in [(0, 4), (30, 8)] {
             let told = Told {
                 strategy,
+                model,
                 ..Told::new(second, current, 4100.0, 30_000.0)
             };
             let (decision, next) = told.decide(&policy(), state);
             replicas.push(decision.replicas);
             state = next;
         }
-        assert_eq!(replicas, [8, expected], "{strategy:?}");
+        assert_eq!(replicas, [8, expected], "{model}");
     }
 }
 
@@ -660,12 +663,13 @@ prop_compose! {
         strategy in prop_oneof![
             Just(Method::DsHpa), Just(Method::Forecast), Just(Method::Off)
         ],
+        model in prop_oneof![Just("s-hpa"), Just("arima")],
     ) -> Vec<Told> {
         let mut second = 0;
         let ticks = told.into_iter().map(|(after, current, reactive, recent, age, mean, trust, estimated)| {
             second += after;
             Told {
-                second, current, reactive, recent, age, estimated, mean, trust, strategy,
+                second, current, reactive, recent, age, estimated, mean, trust, strategy, model,
                 only_here: false,
                 beside: false,
             }
