@@ -32,8 +32,8 @@ pub trait Model: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether the residuals of the fit are normal noise of even spread (`[CLBP]` 3.3.1, step 5).
-    /// `None` for a model without such tests.
+    /// True if the residuals of the fit are normal noise of even spread (`[CLBP]` 3.3.1, step 5),
+    /// false if they are not or are too few to tell. `None` for a model without such tests.
     fn passes_checks(&self) -> Option<bool> {
         None
     }

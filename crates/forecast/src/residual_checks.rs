@@ -1,4 +1,4 @@
-//! The weight of the tests of an ARIMA fit's residuals.
+//! The setting for the tests of the residuals of an ARIMA fit.
 
 use evenkeel_units::words;
 

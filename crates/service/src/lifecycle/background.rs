@@ -79,7 +79,6 @@ pub(super) fn start(
         traces: parts.scaling.traces.clone(),
         shared: Arc::new(ModelAssets {
             calendar: config.calendar.clone(),
-            residual_checks: config.fits.residual_checks,
             ..ModelAssets::default()
         }),
         fits: config.fits.clone(),

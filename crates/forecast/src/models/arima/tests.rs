@@ -102,6 +102,14 @@ fn residuals_that_are_no_noise_are_named() {
         told.contains("failed (") && told.contains("no normal distribution"),
         "{told}"
     );
+    // Of 40 values that grow, 39 changes are too few for the tests.
+    let growth = noise(4, 40).into_iter().scan(0.0, |sum, step| {
+        *sum += 5.0 + step.abs();
+        Some(*sum)
+    });
+    let few = Arima::fitted(&growth.collect::<Vec<_>>()).unwrap();
+    assert_eq!(few.diagnosis(), None);
+    assert_eq!(few.passes_checks(), Some(false));
 }
 
 #[test]
