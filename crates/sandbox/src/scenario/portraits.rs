@@ -97,11 +97,11 @@ fn simulated(rules: IhpaRules, path: &str) -> Result<Portraits, ScenarioError> {
             }
             PortraitSource::Predictive(predictive) => {
                 let model = predictive.predict;
-                let is_unknown = matches!(
+                let is_not_simulated = matches!(
                     model,
                     PredictionModel::SwishNet | PredictionModel::Traffic | PredictionModel::Off
                 );
-                if predictive.traffic.is_some() || is_unknown {
+                if predictive.traffic.is_some() || is_not_simulated {
                     let path = format!("{path}.algorithm.forecast");
                     return Err(refused(
                         &path,
