@@ -135,7 +135,7 @@ impl ScalingSection {
         let path = "scaling.fitShare";
         let share = check.share(path, self.fit_share);
         if share.get() < LEAST_FIT_SHARE {
-            check.refuse_value(path, share, "a number from 0.01 to 1");
+            check.refuse_value(path, share.get(), "a number from 0.01 to 1");
         }
         FitSettings {
             swish_net: self.swish_net.as_ref().map(|path| path.as_ref().into()),

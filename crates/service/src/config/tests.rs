@@ -331,7 +331,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "scaling: {fitShare: 0.001}",
         "scaling.fitShare",
-        "from 0.01 to 1",
+        "0.001 is not accepted; accepted: a number from 0.01 to 1",
     ),
     ("scaling: {fitShare: 2}", "scaling.fitShare", "at most 1"),
     ("scaling: {risk: 1}", "scaling.risk", "from 0.05% to 20%"),
