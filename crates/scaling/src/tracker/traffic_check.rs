@@ -87,7 +87,7 @@ impl TrafficCheck {
         if self.ticks >= least {
             let before = self.is_contradicted;
             self.is_contradicted = self.told > self.carried * most;
-            // What has ended or begun a time in which it is not heard counts no longer.
+            // The next judgement begins anew.
             if before || self.is_contradicted {
                 self.ticks = 0;
             }

@@ -63,7 +63,7 @@ pub(super) fn standing(
         ),
         TrafficFit::Accepted(_) if check.is_contradicted() => without(
             TrafficLack::Contradicted,
-            "for the last hour the model predicted more than 1.5 times the measured load",
+            "the model predicted more than 1.5 times the measured load, and has not been right for five minutes since",
         ),
         TrafficFit::Accepted(accepted) => match traffic.need(accepted, input) {
             Some(need) => {

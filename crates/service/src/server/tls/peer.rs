@@ -65,7 +65,7 @@ pub struct Peer {
 struct CachedClientIdentity {
     generation: u64,
     /// Unix time of the verification in seconds. A failure counts for this second only, because a
-    /// certificate may become valid. It is kept so long, because a verification is expensive.
+    /// certificate may become valid. It is kept because a verification is expensive.
     second: i64,
     identity: Result<ClientIdentity, CertificateError>,
 }
