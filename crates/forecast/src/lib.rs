@@ -15,6 +15,7 @@ mod calendar;
 mod context;
 mod elastic_net;
 mod historical_load;
+mod hours_ahead;
 mod interval_widths;
 mod load_ring_buffer;
 mod minimizer;
@@ -44,6 +45,7 @@ pub use calendar::Calendar;
 pub use context::{ForecastContext, ModelAssets};
 pub use elastic_net::{ElasticNet, LinearFunction, Moments, NotSettled};
 pub use historical_load::{HistoricalLoad, Recording};
+pub use hours_ahead::{HOURS_AHEAD_STEP, HOURS_AHEAD_STEPS, hours_ahead};
 pub use load_ring_buffer::{
     BRIDGED, LoadHighs, LoadRingBuffer, MeasurementGap, Resolution, SampleError,
 };

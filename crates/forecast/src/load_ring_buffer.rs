@@ -199,6 +199,12 @@ impl LoadRingBuffer {
         self.highs.at(second)
     }
 
+    /// [`Self::high_at`] of the ten minutes of the last eight days that are over at `now`, from the first known;
+    /// `None` if none is known.
+    pub fn ten_minute_highs(&self, now: Timestamp) -> Option<RegularSeries> {
+        self.highs.series(now)
+    }
+
     /// Highest load seen in two weeks.
     pub(crate) fn highest(&self) -> Option<f64> {
         self.highs.highest()

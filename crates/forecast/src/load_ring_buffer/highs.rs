@@ -1,9 +1,15 @@
 //! The highest loads of a longer past, in less memory than the past itself.
 
+use jiff::{SignedDuration, Timestamp};
+
+use crate::series::RegularSeries;
+
 /// By the day, for the limit of what a floor covers.
 type DailyHighs = StepHighs<86_400, 14>;
 /// By ten minutes, for the same time on earlier days.
-type TenMinuteHighs = StepHighs<{ LoadHighs::STEP }, { 8 * 144 }>;
+type TenMinuteHighs = StepHighs<{ LoadHighs::STEP }, EIGHT_DAYS>;
+/// In steps of ten minutes.
+const EIGHT_DAYS: usize = 8 * 144;
 
 /// The highest load of each of the last fourteen days of UTC, and of each ten minutes of the last
 /// eight days.
@@ -71,6 +77,19 @@ impl LoadHighs {
     /// The highest mean of a minute in the step that holds a second; `None` if it is not known.
     pub(super) fn at(&self, second: i64) -> Option<f64> {
         self.ten_minutes.get(second.div_euclid(Self::STEP))
+    }
+
+    /// The means of the steps that are over at `now`, from the first known.
+    pub(super) fn series(&self, now: Timestamp) -> Option<RegularSeries> {
+        let after = now.as_second().div_euclid(Self::STEP);
+        let steps = after - length::<EIGHT_DAYS>()..after;
+        let first = steps
+            .clone()
+            .find(|step| self.ten_minutes.get(*step).is_some())?;
+        let values = (first..after).map(|step| self.ten_minutes.get(step));
+        let start = Timestamp::from_second(first.checked_mul(Self::STEP)?).ok()?;
+        let step = SignedDuration::from_secs(Self::STEP);
+        RegularSeries::new(start, step, values.collect()).ok()
     }
 
     /// In bytes, without itself.
@@ -185,6 +204,26 @@ mod tests {
             of(&highs, [0, 600, 8 * DAY, 1]),
             [None, Some(0.0), Some(1.0), None]
         );
+    }
+
+    #[test]
+    fn the_series_of_highs_ends_with_the_last_step_that_is_over() {
+        let series =
+            |highs: &LoadHighs, second| highs.series(Timestamp::from_second(second).unwrap());
+        let mut highs = LoadHighs::of([(600, 3.0), (1800, 5.0), (2400, 7.0)]);
+        let known = series(&highs, 2999).unwrap();
+        assert_eq!(known.start(), Timestamp::from_second(600).unwrap());
+        assert_eq!(known.values(), [Some(3.0), None, Some(5.0)]);
+        let later = series(&highs, 3600).unwrap();
+        assert_eq!(later.values()[3..], [Some(7.0), None]);
+        assert_eq!(series(&highs, 599), None);
+        assert_eq!(
+            series(&highs, 9 * DAY),
+            None,
+            "all is older than eight days"
+        );
+        highs.forget_means();
+        assert_eq!(series(&highs, 3600), None);
     }
 
     #[test]
