@@ -2,8 +2,8 @@
 //! The first 70 % of the values (rounded down) are for training. Origins are the last value of
 //! training and every later one but the last. At each, the model forecasts up to the longest
 //! horizon; a horizon counts the origins whose forecasts end within the load. Parameters are
-//! estimated at the first origin and every 250 after it, on the values known there. Nothing is
-//! scaled, smoothed or left out.
+//! estimated at the first origin and every 250 after it, on the values known there; hours ahead
+//! every 24, on the newest eight days. Nothing is scaled, smoothed or left out.
 
 mod averages;
 mod score;
@@ -18,6 +18,7 @@ use score::Tally;
 
 use super::context::{ForecastContext, ModelAssets};
 use super::historical_load::Recording;
+use super::hours_ahead::{HOURS_AHEAD_STEPS, fitted_anew};
 use super::models::ModelSet;
 use super::not_ready::NotReady;
 use super::prediction::Forecast;
@@ -26,6 +27,10 @@ use super::series::RegularSeries;
 
 /// Origins from one estimation of parameters to the next.
 pub const REFIT: usize = 250;
+/// The same hours ahead, where a model is fitted anew each time: four hours.
+const REFIT_HOURS_AHEAD: usize = 24;
+/// The newest values that it is fitted on then: eight days.
+const NEWEST_HOURS_AHEAD: usize = 8 * HOURS_AHEAD_STEPS.get();
 
 /// A load that no backtest can be made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -139,6 +144,9 @@ pub struct BacktestRun<'a> {
     load: &'a BacktestLoad,
     shared: &'a ModelAssets,
     model: ScoredModel,
+    longest: NonZeroUsize,
+    /// Fitted anew each time on the newest values, as [`hours_ahead`](crate::hours_ahead) is.
+    is_hours_ahead: bool,
     /// Values that the model has observed.
     told: usize,
     tallies: Vec<Tally>,
@@ -158,9 +166,17 @@ impl<'a> BacktestRun<'a> {
             load,
             shared,
             model: ScoredModel::new(models, longest),
+            longest,
+            is_hours_ahead: false,
             told: 0,
             tallies: horizons.iter().copied().map(Tally::new).collect(),
         }
+    }
+
+    /// Judges the model as it is hours ahead: fitted anew every four hours on the newest eight days.
+    pub const fn hours_ahead(mut self) -> Self {
+        self.is_hours_ahead = true;
+        self
     }
 
     /// Observes the next value; false, and nothing done, where no origin is left.
@@ -183,18 +199,32 @@ impl<'a> BacktestRun<'a> {
 
     /// Parameters are to be estimated before the forecast.
     pub fn is_fit_due(&self) -> bool {
-        self.is_origin() && (self.told - self.load.training().max(1)).is_multiple_of(REFIT)
+        let every = if self.is_hours_ahead {
+            REFIT_HOURS_AHEAD
+        } else {
+            REFIT
+        };
+        self.is_origin() && (self.told - self.load.training().max(1)).is_multiple_of(every)
     }
 
-    /// Estimates the parameters on all known values.
+    /// Estimates the parameters on all known values, or hours ahead on the newest.
     pub fn fit(&mut self) {
         let past = past(self.load, self.told);
         let context = context(self.load, self.told, &past, self.shared);
-        let values = past.values().iter().copied().map(Some).collect();
-        let series = RegularSeries::new(self.load.start, self.load.step, values);
+        let older = if self.is_hours_ahead {
+            self.told.saturating_sub(NEWEST_HOURS_AHEAD)
+        } else {
+            0
+        };
+        let values = past.values()[older..].iter().copied().map(Some).collect();
+        let series = RegularSeries::new(self.load.time(older), self.load.step, values);
         let series = series.expect("the whole load is on such a grid");
         // If the model lacks history, its forecast reports that.
-        let _ = self.model.fit(&series, &context);
+        if !self.is_hours_ahead {
+            let _ = self.model.fit(&series, &context);
+        } else if let Ok(model) = fitted_anew(self.model.set(), self.longest, &series, &context) {
+            self.model = model;
+        }
     }
 
     /// Forecasts from the newest value, and judges the forecast.

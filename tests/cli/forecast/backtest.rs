@@ -173,6 +173,25 @@ fn a_model_without_history_enough_is_left_out_with_the_reason() {
 }
 
 #[test]
+fn hours_ahead_are_judged_on_the_highest_value_of_each_ten_minutes() {
+    let load = trace("alibaba2018_cluster_cpu_5m");
+    let call = ["forecast", "backtest", &load, "--models", "naive,arima"];
+    let times = ["--horizon", "6h,1h", "-o", "json"];
+    let report = evenkeel(&[&call[..], &times].concat()).json();
+    let means = report["mean"].as_array().unwrap();
+    let of_arima = means.iter().filter(|mean| mean["model"] == "arima");
+    let horizons: Vec<_> = of_arima
+        .clone()
+        .map(|mean| number(&mean["horizon"]))
+        .collect();
+    assert_eq!(horizons, [6.0, 36.0]);
+    for mean in of_arima {
+        assert!(number(&mean["mae_vs_naive_worst"]) < 0.98, "{mean}");
+        assert!((0.7..0.95).contains(&number(&mean["coverage80"])), "{mean}");
+    }
+}
+
+#[test]
 fn what_no_backtest_can_be_made_of_is_refused() {
     let refused = |arguments: &[&str], input: &str, parts: &[&str]| {
         let called =
@@ -207,6 +226,15 @@ fn what_no_backtest_can_be_made_of_is_refused() {
         &["--models tes is given twice"],
     );
     refused(&["--horizon", "0"], "", &["from 1 to 288"]);
+    for wrong in ["25h", "15m", "0h", "-1h"] {
+        let horizon = format!("--horizon={wrong}");
+        refused(&[&horizon], "", &["a time from 10m to 24h"]);
+    }
+    refused(
+        &["--horizon", "1h,12"],
+        "",
+        &["all in steps, or all as times"],
+    );
     refused(
         &["--models", "tes,naive,s-hpa", "-o", "x.svg"],
         "",

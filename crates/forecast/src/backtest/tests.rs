@@ -93,6 +93,42 @@ fn a_model_whose_history_is_too_short_is_not_judged() {
     assert_eq!(run.scores(), []);
 }
 
+/// What is older than eight days has no effect hours ahead.
+#[test]
+fn hours_ahead_models_are_fitted_on_the_newest_eight_days() {
+    let level = |step: u32| {
+        if step < 1500 {
+            1e6
+        } else {
+            f64::from(step % 144)
+        }
+    };
+    let load = |first: u32| {
+        let values = (first..3200).map(level);
+        BacktestLoad::new(&samples(values), horizon(6)).unwrap()
+    };
+    let shared = ModelAssets::default();
+    let told = |load: &BacktestLoad, is_hours_ahead: bool| {
+        let run = BacktestRun::new(load, ModelSet::Ets, &[horizon(6)], &shared);
+        let mut run = if is_hours_ahead {
+            run.hours_ahead()
+        } else {
+            run
+        };
+        while run.observe() {
+            if run.origin() == 3100 && run.is_origin() {
+                run.fit();
+                return run.forecast().unwrap().steps[5].mean;
+            }
+        }
+        panic!("no such origin")
+    };
+    let all = load(0);
+    let [kept, whole] = [true, false].map(|is_hours_ahead| told(&all, is_hours_ahead));
+    assert!(kept < 200.0, "{kept}");
+    assert!((kept - whole).abs() > f64::EPSILON, "{whole}");
+}
+
 #[test]
 fn a_load_without_a_regular_grid_is_refused() {
     let at = |second| Timestamp::from_second(second).unwrap();

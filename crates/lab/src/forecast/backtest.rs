@@ -14,7 +14,9 @@ use jiff::tz::TimeZone;
 use model_file::BacktestModelFile;
 use model_runs::{BacktestPlan, BacktestResults};
 
-use super::flag_values::{ForecastOutput, given_twice, parse_horizon, parse_output, parse_zone};
+use super::flag_values::{
+    BacktestHorizon, ForecastOutput, given_twice, parse_backtest_horizon, parse_output, parse_zone,
+};
 use super::interrupt::Interrupt;
 use super::load_trace::LoadTrace;
 use super::{load_trace, output_file};
@@ -26,12 +28,17 @@ Examples:
   evenkeel forecast backtest load.csv
   evenkeel forecast backtest tests/fixtures/traces/*.csv --models naive,gbdt,auto --horizon 1,12 -o json
   evenkeel forecast backtest load.csv --models arima --horizon 12 --show 1d -o load.svg -o table
+  evenkeel forecast backtest load.csv --horizon 1h,6h,24h
 
 A file has a column of times and one of values, on a regular grid without gaps. The first 70 % of
 the values are for training. From the last of them and from each later value, the models forecast
 every step up to the largest horizon, with the data up to that value only. Parameters are
 estimated at the first of these origins and at every 250th after it. The error at horizon 12 is
 that of the twelfth step alone.
+
+With times as the horizon, the load is the highest value of each ten minutes, as in the hours ahead
+of a HorizontalPortrait, and a step is ten minutes: 6, 36 and 144 are an hour, six hours and a day.
+As there, models are fitted anew on the newest eight days, here at every 24th origin.
 
 naive is the last value, and seasonal-naive the value of a day ago. tes and s-hpa are smoothing
 models. arima and ets are estimated on the last 2,000 values, gbdt (boosted trees) on the last
@@ -69,9 +76,9 @@ pub(super) struct Args {
     )]
     models: Vec<ModelSet>,
 
-    /// Steps ahead at which forecasts are judged
-    #[arg(long, value_name = "STEPS,...", value_delimiter = ',', default_value = "1,12", value_parser = parse_horizon)]
-    horizon: Vec<NonZeroUsize>,
+    /// Steps ahead at which forecasts are judged, or times such as 1h,6h,24h
+    #[arg(long, value_name = "STEPS|TIME,...", value_delimiter = ',', default_value = "1,12", value_parser = parse_backtest_horizon)]
+    horizon: Vec<BacktestHorizon>,
 
     /// table, json or yaml for the numbers, or a file that ends in .svg for a picture; may be
     /// repeated
@@ -110,10 +117,15 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let wanted = wanted(args)?;
     let pictures = pictures(args, &wanted)?;
     let column = args.column.as_deref();
+    let read = if has_times(args) {
+        load_trace::read_highs
+    } else {
+        load_trace::read
+    };
     let loads = args
         .files
         .iter()
-        .map(|path| load_trace::read(path, column, farthest(args)));
+        .map(|path| read(path, column, farthest(args)));
     let loads: Vec<LoadTrace> = loads.collect::<Result<_, _>>()?;
     let filed = args.model_file.as_deref();
     let filed =
@@ -159,13 +171,21 @@ fn wanted(args: &Args) -> Result<BacktestPlan, CliFailure> {
         return Err(repeated("--models", model.to_string()));
     }
     if let Some(horizon) = given_twice(&args.horizon) {
-        return Err(repeated("--horizon", horizon.to_string()));
+        return Err(repeated("--horizon", horizon.steps().to_string()));
     }
-    let mut horizons = args.horizon.clone();
+    let is_time = |horizon: &BacktestHorizon| matches!(horizon, BacktestHorizon::Time(_));
+    if has_times(args) && !args.horizon.iter().all(is_time) {
+        return Err(CliFailure::call(
+            "--horizon has steps and times; accepted: all in steps, or all as times",
+        ));
+    }
+    let horizons = args.horizon.iter().map(|horizon| horizon.steps());
+    let mut horizons: Vec<_> = horizons.collect();
     horizons.sort_unstable();
     Ok(BacktestPlan {
         models: args.models.clone(),
         horizons,
+        is_hours_ahead: has_times(args),
     })
 }
 
@@ -198,8 +218,14 @@ fn picture_of(path: &Path, load: &LoadTrace, count: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{}.svg", load.name))
 }
 
+/// True where forecasts are judged at times ahead, on the highest value of each ten minutes.
+fn has_times(args: &Args) -> bool {
+    let mut horizons = args.horizon.iter();
+    horizons.any(|horizon| matches!(horizon, BacktestHorizon::Time(_)))
+}
+
 fn farthest(args: &Args) -> NonZeroUsize {
-    let farthest = args.horizon.iter().max().copied();
+    let farthest = args.horizon.iter().map(|horizon| horizon.steps()).max();
     farthest.unwrap_or(NonZeroUsize::MIN)
 }
 

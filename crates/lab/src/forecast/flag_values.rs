@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use evenkeel_forecast::ModelSet;
+use evenkeel_forecast::{HOURS_AHEAD_STEP, HOURS_AHEAD_STEPS, ModelSet};
 use evenkeel_units::{Ratio, Resource};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -43,6 +43,36 @@ pub(super) fn parse_horizon(text: &str) -> Result<NonZeroUsize, String> {
     steps
         .filter(|steps| steps.get() <= FARTHEST)
         .ok_or_else(|| format!("accepted: a number of steps from 1 to {FARTHEST}"))
+}
+
+/// How far ahead a backtest judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BacktestHorizon {
+    /// In steps of the file.
+    Steps(NonZeroUsize),
+    /// In steps of ten minutes, each with its highest value.
+    Time(NonZeroUsize),
+}
+
+impl BacktestHorizon {
+    pub(super) const fn steps(self) -> NonZeroUsize {
+        match self {
+            Self::Steps(steps) | Self::Time(steps) => steps,
+        }
+    }
+}
+
+pub(super) fn parse_backtest_horizon(text: &str) -> Result<BacktestHorizon, String> {
+    let step = HOURS_AHEAD_STEP.as_secs();
+    let time = text.parse::<SignedDuration>().ok();
+    let time = time.filter(|time| time.subsec_nanos() == 0 && time.as_secs() % step == 0);
+    let steps = time.and_then(|time| usize::try_from(time.as_secs() / step).ok());
+    let steps = steps.and_then(NonZeroUsize::new);
+    if let Some(steps) = steps.filter(|steps| *steps <= HOURS_AHEAD_STEPS) {
+        return Ok(BacktestHorizon::Time(steps));
+    }
+    let steps = parse_horizon(text).map(BacktestHorizon::Steps);
+    steps.map_err(|error| format!("{error}, or a time from 10m to 24h in steps of ten minutes"))
 }
 
 pub(super) fn parse_zone(text: &str) -> Result<TimeZone, String> {

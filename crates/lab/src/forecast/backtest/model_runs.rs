@@ -21,6 +21,8 @@ pub(super) struct BacktestPlan {
     pub(super) models: Vec<ModelSet>,
     /// In ascending order.
     pub(super) horizons: Vec<NonZeroUsize>,
+    /// True where the horizons are times.
+    pub(super) is_hours_ahead: bool,
 }
 
 pub(super) struct BacktestResults {
@@ -85,7 +87,10 @@ pub(super) fn test(
             let of_file = filed.filter(|filed| filed.model() == model);
             let of_file = of_file.map(|filed| filed.shared(load));
             let shared = of_file.as_ref().unwrap_or(&shared);
-            let run = BacktestRun::new(&load.recorded, model, &wanted.horizons, shared);
+            let mut run = BacktestRun::new(&load.recorded, model, &wanted.horizons, shared);
+            if wanted.is_hours_ahead {
+                run = run.hours_ahead();
+            }
             let mut tell = |share: f64| {
                 let what = format!("{model} on {}", load.name);
                 bar.tell((done + share * size(load)) / all, &what);
