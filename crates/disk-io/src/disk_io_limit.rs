@@ -18,7 +18,12 @@ use super::node_pod::NodePod;
 pub struct DiskIoLimit {
     pub read: Option<BytesPerSecond>,
     pub write: Option<BytesPerSecond>,
+    /// The limit follows the use, up to these rates.
+    pub is_tuned: bool,
 }
+
+/// The last part of the annotation of a limit that follows the use.
+const TUNED: &str = "tuned";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("accepted: {}", DiskIoLimitError::ACCEPTED)]
@@ -27,23 +32,29 @@ pub struct DiskIoLimitError;
 impl DiskIoLimitError {
     pub const ACCEPTED: &'static str = "a rate for each direction such as 10MiB/s, or read=20MiB/s, \
          or write=5MB/s, or both with a comma between them; rates as 5Mbps (bits), 10MB/s, 10MiB/s, or a \
-         number of bytes per second";
+         number of bytes per second; and ,tuned after them for a limit that follows the use";
 }
 
 impl FromStr for DiskIoLimit {
     type Err = DiskIoLimitError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (text, is_tuned) = match text.rsplit_once(',') {
+            Some((rates, last)) if last.trim() == TUNED => (rates, true),
+            _ => (text, false),
+        };
         if !text.contains('=') {
             let rate = text.parse().map_err(|_| DiskIoLimitError)?;
             return Ok(Self {
                 read: Some(rate),
                 write: Some(rate),
+                is_tuned,
             });
         }
         let mut limit = Self {
             read: None,
             write: None,
+            is_tuned,
         };
         for part in text.split(',') {
             let (direction, rate) = part.split_once('=').ok_or(DiskIoLimitError)?;
@@ -64,12 +75,16 @@ impl FromStr for DiskIoLimit {
 impl fmt::Display for DiskIoLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.read, self.write) {
-            (Some(read), Some(write)) if read == write => read.fmt(f),
-            (Some(read), Some(write)) => write!(f, "read={read},write={write}"),
-            (Some(read), None) => write!(f, "read={read}"),
-            (None, Some(write)) => write!(f, "write={write}"),
-            (None, None) => Ok(()),
+            (Some(read), Some(write)) if read == write => read.fmt(f)?,
+            (Some(read), Some(write)) => write!(f, "read={read},write={write}")?,
+            (Some(read), None) => write!(f, "read={read}")?,
+            (None, Some(write)) => write!(f, "write={write}")?,
+            (None, None) => {}
         }
+        if self.is_tuned {
+            write!(f, ",{TUNED}")?;
+        }
+        Ok(())
     }
 }
 
@@ -155,6 +170,7 @@ mod tests {
         DiskIoLimit {
             read: read.map(BytesPerSecond),
             write: write.map(BytesPerSecond),
+            is_tuned: false,
         }
     }
 
@@ -183,6 +199,9 @@ mod tests {
             "both=1",
             "=1",
             "10MiB/s,5MiB/s",
+            "tuned",
+            ",tuned",
+            "10MiB/s,tuned,tuned",
         ] {
             assert_eq!(
                 text.parse::<DiskIoLimit>(),
@@ -194,9 +213,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_again(read: Option<u64>, write: Option<u64>) {
+        fn what_is_printed_is_read_again(read: Option<u64>, write: Option<u64>, is_tuned: bool) {
             prop_assume!(read.is_some() || write.is_some());
-            let limit = limit(read, write);
+            let limit = DiskIoLimit { is_tuned, ..limit(read, write) };
             prop_assert_eq!(limit.to_string().parse(), Ok(limit));
         }
     }

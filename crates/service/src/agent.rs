@@ -1,9 +1,10 @@
 //! The agent of a node: limits the disk I/O of Pods that ask for it, and exports what the node's
 //! Pods read, write and wait for. It sets the limits at each interval and after each change
-//! (`limiter`), and writes nothing else on the node. It removes a limit if no Pod asks for it, if
-//! the kill switch is `restore`, and at its end. After a kill, the next agent finds the limits by
-//! their record (`record`).
+//! (`limiter`), some of them by the use of their Pods (`disk_tuner`), and writes nothing else on the
+//! node. It removes a limit if no Pod asks for it, if the kill switch is `restore`, and at its end.
+//! After a kill, the next agent finds the limits by their record (`record`).
 
+mod disk_tuner;
 mod host;
 mod io_metrics;
 mod limit_events;
@@ -15,6 +16,7 @@ mod record;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use evenkeel_clock as clock;
 use evenkeel_units::BytesPerSecond;
 use host::Host;
 use kube::Client;
@@ -26,6 +28,8 @@ use crate::cluster::watch::Watches;
 use crate::controller::{WriteQueue, WriteSwitch, Writes};
 use crate::telemetry::Registry;
 use crate::{cluster, controller};
+use disk_tuner::DiskTuner;
+pub use disk_tuner::DiskTuning;
 pub use host::{HostError, Paths};
 use io_metrics::Figures;
 use limit_events::{DiskLimitEvent, Notices};
@@ -59,7 +63,7 @@ const SETTLES: Duration = Duration::from_secs(1);
 pub(crate) struct Agent {
     settings: Settings,
     pods: NodePods,
-    limiter: Arc<Mutex<Limiter>>,
+    limiter: Arc<Mutex<(DiskTuner, Limiter)>>,
     notices: Notices,
     switch: WriteSwitch,
     metrics: AgentMetrics,
@@ -77,6 +81,7 @@ pub(crate) struct AgentContext {
     pub(crate) metrics: AgentMetrics,
     /// Those of the writes to the API server, which show the kill switch.
     pub(crate) writes: controller::ControllerMetrics,
+    pub(crate) tuning: DiskTuning,
 }
 
 impl Agent {
@@ -97,6 +102,7 @@ impl Agent {
             node,
             metrics,
             writes,
+            tuning,
         } = given;
         let record = DiskLimitRecord::open(paths.record.clone())?;
         let host = Host::new(paths)?;
@@ -105,7 +111,10 @@ impl Agent {
         Ok(Self {
             settings,
             pods,
-            limiter: Arc::new(Mutex::new(Limiter::new(host, record))),
+            limiter: Arc::new(Mutex::new((
+                DiskTuner::new(host.clone(), tuning),
+                Limiter::new(host, record),
+            ))),
             notices: Notices::new(queue, reporter),
             switch,
             metrics,
@@ -178,6 +187,8 @@ impl Agent {
         let limiter = Arc::clone(&self.limiter);
         let passed = tokio::task::spawn_blocking(move || {
             let mut limiter = limiter.lock().unwrap_or_else(PoisonError::into_inner);
+            let (tuner, limiter) = &mut *limiter;
+            tuner.tune(&mut wanted, clock::now());
             limiter.pass(&wanted)
         });
         let done = match passed.await.map_err(JoinError::try_into_panic) {

@@ -7,6 +7,7 @@
 //! scaling decision is about ([`HpaActivity`]).
 
 mod bounds;
+mod disk_limit;
 mod highest_pods;
 mod hpa_interference;
 mod limit_step;
@@ -19,6 +20,7 @@ pub mod target;
 mod template_recommendation;
 
 pub use bounds::{Bound, Range, TuningBounds};
+pub use disk_limit::{DiskLimitBounds, disk_limit};
 pub use highest_pods::{HighestPod, HighestPods, PER_NODE};
 pub use hpa_interference::{HpaActivity, is_called_for};
 pub use node_stagger::is_turn_of;

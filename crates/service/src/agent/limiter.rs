@@ -313,7 +313,7 @@ fn each<T, E>(all: &[T], mut one: impl FnMut(&T) -> Result<bool, E>) -> Result<(
 
 /// The limit in the kernel's terms.
 fn of(limit: DiskIoLimit) -> Limit {
-    let DiskIoLimit { read, write } = limit;
+    let DiskIoLimit { read, write, .. } = limit;
     Limit {
         read: read.map(|rate| rate.0),
         write: write.map(|rate| rate.0),

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use evenkeel_disk_io::node_pod::NodePod;
 use evenkeel_objects::kinds::Kind;
+use evenkeel_tuning::decision::Elasticity;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use self::node_tree::{NodeTree, write};
@@ -82,6 +84,52 @@ fn a_limit_is_set_under_either_driver_and_taken_away() {
         assert_eq!(tree.io_max(cgroup), FREE, "{kubepods}");
         assert_eq!(std::fs::read_to_string(tree.record()).unwrap(), "{}");
     }
+}
+
+/// `[CLBP] (4.18)` and `(4.19)` for disk I/O.
+#[test]
+fn a_tuned_limit_follows_the_use_of_its_pod_and_ends_with_the_word() {
+    const MI: u64 = 1 << 20;
+    let tree = NodeTree::new("kubepods.slice");
+    tree.pod(SLICE);
+    let settings = DiskTuning {
+        interval: SignedDuration::from_mins(10),
+        elasticity: Elasticity::default(),
+        least: BytesPerSecond(MI),
+    };
+    let mut tuner = DiskTuner::new(host(&tree), settings);
+    let (mut read, mut minute) = (0, 0);
+    // The read limit in MiB/s after a minute of reading at so many.
+    let mut pass = |rate: u64, text: &str| {
+        read += 60 * rate * MI;
+        minute += 1;
+        let stat = format!("8:0 rbytes={read} wbytes=0 rios=1 wios=2 dbytes=0 dios=0\n");
+        write(&tree.kubepods().join(SLICE).join("io.stat"), &stat);
+        let mut asked = asked(text);
+        let now = Timestamp::from_second(1_800_000_000 + 60 * minute).unwrap();
+        tuner.tune(&mut asked, now);
+        asked[0].limit.read.unwrap().0 / MI
+    };
+    let owners = "read=100MiB/s,tuned";
+    let mut limits: Vec<u64> = [60, 60, 60, 60, 60, 60, 50, 40, 30, 20]
+        .map(|rate| pass(rate, owners))
+        .into();
+    limits.dedup();
+    assert_eq!(limits, [100], "it is not its turn yet");
+    // (4.19) asks for 25 and the highest rate for 52.
+    assert_eq!(pass(10, owners), 52);
+    limits = [20; 9].map(|rate| pass(rate, owners)).into();
+    limits.dedup();
+    assert_eq!(limits, [52]);
+    // (4.18).
+    assert_eq!(pass(30, owners), 31);
+    // Held by its limit for five minutes: the need is not seen.
+    for rate in [31; 9] {
+        assert_eq!(pass(rate, owners), 31);
+    }
+    assert_eq!(pass(31, owners), 100);
+    assert_eq!(pass(31, "read=40MiB/s,tuned"), 40, "its owner changed it");
+    assert_eq!(pass(31, "read=100MiB/s"), 100);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 
 use super::components::lasting;
 use super::process::Process;
-use crate::agent::{Agent, AgentContext, AgentMetrics, Paths};
+use crate::agent::{Agent, AgentContext, AgentMetrics, DiskTuning, Paths};
 use crate::config::Config;
 use crate::server::signals;
 use crate::{cluster, telemetry};
@@ -43,6 +43,11 @@ impl Process {
             node,
             metrics,
             writes: counted,
+            tuning: DiskTuning {
+                interval: config.tuning.interval,
+                elasticity: config.tuning.elasticity,
+                least: config.agent.least,
+            },
         };
         let agent = Agent::new(config.agent, paths, given, &mut self.registry)?;
         Ok(agent)

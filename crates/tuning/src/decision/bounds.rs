@@ -11,7 +11,7 @@ pub(super) const ABOVE_HELD: u64 = 10;
 pub(super) const LEAST_CPU: Amount = Amount::new(10);
 /// A container keeps a tenth of its original limit, however little it uses, to get through the
 /// minutes until its next turn.
-const KEPT: u64 = 10;
+pub(super) const KEPT: u64 = 10;
 
 words! {
     pub enum Bound {
