@@ -8,6 +8,7 @@
 pub mod backfill_pace;
 mod current_load;
 pub mod fit_times;
+mod known_load;
 mod load_history;
 mod load_model;
 mod load_past_fit;
@@ -23,6 +24,7 @@ mod tracked_peaks;
 mod traffic_check;
 mod traffic_replicas;
 
+pub use known_load::KnownLoad;
 pub use load_model::LoadModel;
 pub use load_past_fit::LoadPastFit;
 pub use own_fit::{FitEnd, FitTask, OwnFit};

@@ -117,11 +117,19 @@ function ihpa(one) {
 }
 
 function portrait(one) {
-  const text = one.problem ? mark("bad", one.problem) : mark("good", count(one.steps.length, "step", "steps"));
+  const { generated, hours, steps } = one;
+  const problem = one.problem ?? (generated?.status === "False" ? generated.reason : null);
+  const text = problem ? mark("bad", problem) : hours.length > 0 ? mark("good", count(hours.length, "hour", "hours"))
+    : mark("good", count(steps.length, "step", "steps"));
+  const ahead = hours.map((hour) => [hour.metric, dayAndTime(hour.from), distance(hour.from, state.now), hour.value,
+    `${hour.lower} to ${hour.upper}`, number(hour.replicas), number(hour.upperReplicas)]);
   return fold(`portrait/${one.namespace}/${one.name}`, h("span", {}, `Portrait ${one.namespace}/${one.name} for ${one.target} `, text),
-    facts([["Expires", one.expires ? `${dayAndTime(one.expires)}, ${distance(one.expires, state.now)}` : "never"]]),
-    table("Steps", ["From", "When", "Replicas"], one.steps.map((step) =>
-      [step.at ? dayAndTime(step.at) : "always", step.at ? distance(step.at, state.now) : NONE, number(step.replicas)]), { numbers: [2] }));
+    steps.length > 0 ? facts([["Expires", one.expires ? `${dayAndTime(one.expires)}, ${distance(one.expires, state.now)}` : "never"]]) : null,
+    steps.length > 0 ? table("Steps", ["From", "When", "Replicas"], steps.map((step) =>
+      [step.at ? dayAndTime(step.at) : "always", step.at ? distance(step.at, state.now) : NONE, number(step.replicas)]), { numbers: [2] }) : null,
+    ahead.length > 0 ? table("Highest load in each of the next hours, with the interval that holds it in 80 % of cases",
+      ["Metric", "Hour from", "When", "Highest load", "80 % interval", "Replicas", "At its upper end"], ahead, { numbers: [5, 6] }) : null,
+    h("div", { class: "conditions" }, generated ? condition(generated) : null));
 }
 
 function amounts(resources) {

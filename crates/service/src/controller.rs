@@ -3,6 +3,7 @@
 pub mod external_portraits;
 #[cfg(test)]
 pub(crate) mod fake_api;
+mod hours_ahead;
 pub mod leader_rounds;
 pub mod leadership;
 pub mod metrics;
@@ -19,6 +20,7 @@ mod work;
 pub mod writer;
 
 pub use external_portraits::ExternalPortraits;
+pub use hours_ahead::HoursAheadLoop;
 pub use leader_rounds::Rounds;
 pub use leadership::{Elector, Leadership, Replica};
 pub use metrics::ControllerMetrics;

@@ -15,11 +15,18 @@ const IHPAS: &str =
 const IHPA: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/intelligenthorizontalpodautoscalers/web";
 const PROFILES: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/replicaprofiles";
 const PROFILE: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/replicaprofiles/web";
-const PORTRAITS: &str =
+pub(super) const PORTRAITS: &str =
     "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/shop/horizontalportraits";
 
-/// Installs the kinds, as the manifests do, and takes the HPA away.
+/// Installs the kinds, and takes the HPA away.
 pub(super) async fn install(world: &World<'_>) {
+    install_kinds(world).await;
+    let (status, answer) = ask(world.client, "DELETE", HPA, &Value::Null).await;
+    assert_eq!(status, 200, "{answer}");
+}
+
+/// Installs the kinds, as the manifests do.
+pub(super) async fn install_kinds(world: &World<'_>) {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     for definition in definitions() {
         create(world.client, path, &definition).await;
@@ -31,8 +38,6 @@ pub(super) async fn install(world: &World<'_>) {
         })
         .await;
     }
-    let (status, answer) = ask(world.client, "DELETE", HPA, &Value::Null).await;
-    assert_eq!(status, 200, "{answer}");
 }
 
 pub(super) fn constant(priority: i64, replicas: i64) -> Value {

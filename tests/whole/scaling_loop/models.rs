@@ -1,10 +1,14 @@
-//! A model that an annotation names: `auto` until it is fitted on the past in Prometheus, then the model.
+//! A model that an annotation names: `auto` until it is fitted on the past in Prometheus, then the model. And the
+//! load of the next hours, which a portrait asks for.
 
+use evenkeel_quantity::Quantity;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::ihpa::{PORTRAITS, install_kinds};
 use super::world::{HPA, condition, with_world};
 use crate::support::control_plane::wait::{eventually, holds};
+use crate::support::dev_api::create;
 
 /// A wave of two hours with a little noise, in cores.
 fn wave(at: Timestamp) -> f64 {
@@ -52,5 +56,66 @@ fn a_model_that_is_named_serves_once_it_is_fitted_and_auto_where_its_network_is_
             .await;
         assert_eq!(shown["loads"][0]["waitsFor"], Value::Null, "{shown}");
         assert_eq!(shown["loads"][0]["risk"], Value::Null, "{shown}");
+    });
+}
+
+#[test]
+fn a_portrait_shows_the_load_of_the_next_hours_by_the_models_of_its_workload() {
+    with_world(async |world| {
+        world.prometheus.handle.set_load(wave);
+        install_kinds(world).await;
+        for (name, workload) in [("web-ahead", "web"), ("none-ahead", "none")] {
+            let portrait = json!({"apiVersion": "autoscaling.evenkeel.dev/v1alpha1",
+                "kind": "HorizontalPortrait", "metadata": {"name": name}, "spec": {"portraitType": "Predictive",
+                "scaleTargetRef": {"kind": "Deployment", "name": workload}, "algorithm": {"type": "Forecast"}}});
+            create(world.client, PORTRAITS, &portrait).await;
+        }
+        let _controllers = world.controllers().await;
+        let _service = world.serve(&[("scaling.fitShare", "1")]).await;
+        let ahead = world
+            .until(
+                &format!("{PORTRAITS}/web-ahead"),
+                "the hours ahead",
+                |portrait| {
+                    portrait["status"]["hoursAhead"]["metrics"][0]["points"]
+                        .as_array()
+                        .is_some_and(|points| points.len() >= 36)
+                },
+            )
+            .await;
+        let status = &ahead["status"];
+        let metric = &status["hoursAhead"]["metrics"][0];
+        assert_eq!(
+            (&metric["name"], &metric["model"]),
+            (&json!("cpu"), &json!("auto"))
+        );
+        for point in metric["points"].as_array().expect("points") {
+            let [lower, value, upper] = ["lower", "value", "upper"].map(|field| {
+                let text = point[field].as_str().unwrap_or_default();
+                text.parse::<Quantity>().expect("a quantity")
+            });
+            assert!(lower <= value && value <= upper, "{point}");
+            assert!(
+                point["replicas"].as_i64() <= point["upperReplicas"].as_i64(),
+                "{point}"
+            );
+        }
+        assert_eq!(status["conditions"][0]["reason"], "Forecast", "{status}");
+        world
+            .until(&format!("{PORTRAITS}/none-ahead"), "a reason", |portrait| {
+                portrait["status"]["conditions"][0]["reason"] == "NoTarget"
+            })
+            .await;
+        let calendar = world.calendar().await;
+        let portraits = calendar["portraits"].as_array().expect("portraits");
+        let hours = |name: &str| {
+            let mut found = portraits.iter().filter(|one| one["name"] == name);
+            let hours = found.next().and_then(|one| one["hours"].as_array());
+            hours.map_or(0, Vec::len)
+        };
+        assert!(
+            hours("web-ahead") >= 5 && hours("none-ahead") == 0,
+            "{calendar}"
+        );
     });
 }

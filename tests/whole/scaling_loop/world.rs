@@ -250,6 +250,13 @@ impl World<'_> {
         serde_json::from_str(&answer).expect("JSON")
     }
 
+    /// The schedules and portraits that the service shows.
+    pub(crate) async fn calendar(&self) -> Value {
+        let url = format!("http://{}/api/v1/calendar", self.addresses[2]);
+        let answer = page::text(&url).await.expect("an answer");
+        serde_json::from_str(&answer).expect("JSON")
+    }
+
     /// Why a Pod would go where.
     pub(crate) async fn explain(&self, pod: &Value) -> Value {
         let url = format!("http://{}/api/v1/explain", self.addresses[2]);

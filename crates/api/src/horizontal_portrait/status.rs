@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::hours_ahead::HoursAhead;
 use crate::portrait_data::PortraitData;
 
 /// The condition that says whether there is a portrait.
@@ -21,6 +22,7 @@ pub struct HorizontalPortraitStatus {
     /// The generation of the spec that the status describes.
     pub observed_generation: Option<i64>,
     pub portrait_data: Option<PortraitData>,
+    pub hours_ahead: Option<HoursAhead>,
     #[serde(deserialize_with = "readable")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,

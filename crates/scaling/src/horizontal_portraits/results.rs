@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::jobs::JobProblem;
 use super::portrait_objects::{FoundResult, result_name};
-use crate::specs::horizontal_portrait::CheckedHorizontalPortrait;
+use crate::specs::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use crate::specs::portrait::check;
 
 /// The data that there are, and what is wrong with what was found.
@@ -27,32 +27,41 @@ pub fn result(
     now: Timestamp,
 ) -> Option<Write> {
     let object = &portrait.object;
-    let metadata = &object.metadata;
-    let name = metadata.name.as_deref()?;
+    let name = object.metadata.name.as_deref()?;
     let default = HorizontalPortraitStatus::default();
     let before = object.status.as_ref().unwrap_or(&default);
     let JobResult { data, condition } = read(name, found, before, now);
-    let others = before.conditions.iter();
-    let others = others.filter(|one| one.kind != PORTRAIT_GENERATED).cloned();
-    let mut conditions = vec![condition];
-    settle(
-        &mut conditions,
-        &before.conditions,
-        metadata.generation,
-        now,
-    );
-    conditions.extend(others);
-    let status = HorizontalPortraitStatus {
-        observed_generation: metadata.generation,
+    let after = HorizontalPortraitStatus {
         portrait_data: data,
-        conditions,
+        hours_ahead: None,
+        ..before.clone()
     };
+    write_status(object, after, condition, now)
+}
+
+/// The write of a status with this condition in place of the one of its type; the conditions of others stay.
+pub(super) fn write_status(
+    object: &HorizontalPortrait,
+    mut after: HorizontalPortraitStatus,
+    condition: Condition,
+    now: Timestamp,
+) -> Option<Write> {
+    let metadata = &object.metadata;
+    let before = std::mem::take(&mut after.conditions);
+    let mut conditions = vec![condition];
+    settle(&mut conditions, &before, metadata.generation, now);
+    let others = before
+        .into_iter()
+        .filter(|one| one.kind != PORTRAIT_GENERATED);
+    after.conditions = conditions.into_iter().chain(others).collect();
+    after.observed_generation = metadata.generation;
+    let default = HorizontalPortraitStatus::default();
     let on = StatusSubject {
         kind: Kind::HorizontalPortrait,
         metadata,
-        held: Some(before),
+        held: Some(object.status.as_ref().unwrap_or(&default)),
     };
-    on.write(&status)
+    on.write(&after)
 }
 
 fn read(

@@ -12,7 +12,8 @@ use super::fit_past::{FitLane, FitPast, hour, past};
 use super::key::TargetKey;
 use super::target_state::TargetState;
 use super::traffic::{TrafficFitted, TrafficWork};
-use crate::tracker::{FitEnd, FitTask, OwnFit};
+use crate::targets::reference::TargetRef;
+use crate::tracker::{FitEnd, FitTask, KnownLoad, OwnFit};
 
 /// The most loads that are fitted together: their pasts take 2 MB, and the names of their workloads fit into
 /// a query.
@@ -90,6 +91,14 @@ impl ScalingTargets {
             FitTold::Trees(fitted) => self.take_fitted(*fitted, now),
             FitTold::Traffic(fitted) => self.take_traffic(*fitted, now),
         }
+    }
+
+    /// What is known of the loads of a workload, for a forecast beside the ticks; `None` where it is no target.
+    pub fn known_loads(&self, workload: &TargetRef, now: Timestamp) -> Option<Vec<KnownLoad>> {
+        let mut states = self.states.iter();
+        let is_of = |key: &TargetKey| key.workload.is_same_workload(workload);
+        let (_, state) = states.find(|(key, state)| is_of(key) && state.mode.is_some())?;
+        Some(state.tracker.known_loads(now))
     }
 
     /// The loads to be fitted next. Targets that act come first, and among them loads without any

@@ -20,6 +20,7 @@ use super::tracked_peaks::{TrackedPeakContext, TrackedPeaks, TrackedStep};
 use crate::counterfactual::CounterfactualResult;
 use crate::load::horizon;
 use crate::load::horizon::Lag;
+use crate::load::hpa_aware::PodCapacity;
 use crate::load::observation::LoadSample;
 use crate::load::sum::{Certainty, LoadSum};
 use crate::recommend::input::LoadEstimate;
@@ -46,6 +47,8 @@ pub(super) struct LoadHistory {
     peaks: Option<Box<TrackedPeaks>>,
     /// Trees of the target's own, which outlive a change of models.
     own: Option<Arc<OwnPeaks>>,
+    /// What it is forecast by, and the load that one Pod is to carry; `None` where it is not forecast.
+    forecast_by: Option<(ModelSet, PodCapacity)>,
     /// The window that it was followed with last, in minutes.
     window: usize,
     /// When trees of its own or models were last fitted, whether there came any of it or not.
@@ -67,6 +70,7 @@ impl LoadHistory {
             is_model_waiting: false,
             peaks: None,
             own: None,
+            forecast_by: None,
             window: 0,
             fit: None,
             certain: None,
@@ -125,6 +129,11 @@ impl LoadHistory {
         self.history.bridge(last.at, next.at, between);
     }
 
+    /// What it is forecast by, and the load that one Pod is to carry; `None` where it is not forecast.
+    pub(super) const fn forecast_by(&self) -> Option<(ModelSet, PodCapacity)> {
+        self.forecast_by
+    }
+
     /// The lag between the load and its measurement.
     pub(super) fn lag(&self) -> Lag {
         self.lag.lag()
@@ -162,6 +171,8 @@ impl LoadHistory {
     ) {
         let models = input.models_of(&self.signal);
         self.fitted = models.filter(|models| models.is_fitted());
+        let scaled = input.scaled(&self.signal);
+        self.forecast_by = models.zip(scaled.map(|scaled| scaled.capacity));
         self.window = self.window(ahead);
         let served = self.model.as_ref().map(|model| model.set());
         let alone = match self.fitted {

@@ -3,6 +3,7 @@
 
 use evenkeel_api::cron_hpa::status::CronHpaStatus;
 use evenkeel_api::ihpa::status::IhpaStatus;
+use evenkeel_objects::condition::Condition;
 use evenkeel_tuning::plan::TuningStatus;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -60,12 +61,32 @@ pub struct PortraitEntry {
     /// The reason why its data are not accepted.
     pub problem: Option<String>,
     pub expires: Option<Timestamp>,
+    /// The condition that says whether there is a portrait, and why not.
+    pub generated: Option<Condition>,
+    /// The highest load of each of the next hours; empty where Evenkeel computes none.
+    pub hours: Vec<HourEntry>,
     /// The present step and the next ones, at most [`Self::MOST_STEPS`].
     pub steps: Vec<PortraitStep>,
 }
 
 impl PortraitEntry {
     pub const MOST_STEPS: usize = 48;
+}
+
+/// The load that is expected in an hour, at its highest, of one metric.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HourEntry {
+    pub metric: String,
+    pub from: Timestamp,
+    /// A quantity, such as `1500m` for 1.5 cores.
+    pub value: String,
+    /// The ends of the interval that holds the value in 80 % of cases.
+    pub lower: String,
+    pub upper: String,
+    pub replicas: i32,
+    /// The replicas for the upper end.
+    pub upper_replicas: i32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 
 mod contest;
 mod external_metric_values;
+mod fit_core;
 pub mod history_backfill;
 pub mod metrics;
 mod model_fitter;
@@ -14,6 +15,7 @@ pub mod samples;
 pub mod status_store;
 
 pub use external_metric_values::{LoadsByNamespace, ServedLoads};
+pub use fit_core::FitCore;
 pub use history_backfill::{HistoryBackfill, HistorySource};
 pub use metrics::ScalingMetrics;
 pub use model_fitter::FitSettings;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
 use evenkeel_scaling::targets::history_backfill::BackfillRequest;
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::settings::Settings as PlanSettings;
 use evenkeel_scaling::tick::cadence::TickSchedule;
 use evenkeel_scaling::tick::query_answers::CheckAnswers;
@@ -33,9 +36,10 @@ use evenkeel_scaling::tick::{
     ContestedTarget, FitLane, FitTold, FitWork, PanickedWork, Plans, ScalingTargets,
     ScalingTickInput, ScalingTickOutput, WorkPanic,
 };
+use evenkeel_scaling::tracker::KnownLoad;
 use jiff::{SignedDuration, Timestamp};
 use opentelemetry::KeyValue;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use self::history_backfill::Progress;
@@ -85,6 +89,10 @@ pub struct ScalingLoop {
     /// The context that the models of all targets share.
     pub shared: Arc<ModelAssets>,
     pub fits: FitSettings,
+    /// The share of a core for fits.
+    pub core: FitCore,
+    /// Questions about what is known of loads.
+    pub questions: mpsc::Receiver<LoadQuestion>,
     /// Where the loads that are expected go, where they are served.
     pub served: Option<ServedLoads>,
     /// Where scale-ins go, where it is said before which Pods go first.
@@ -94,7 +102,8 @@ pub struct ScalingLoop {
 }
 
 impl ScalingLoop {
-    pub async fn run(self, cancel: CancellationToken) {
+    pub async fn run(mut self, cancel: CancellationToken) {
+        let questions = std::mem::replace(&mut self.questions, mpsc::channel(1).1);
         let (ask, asked) = mpsc::unbounded_channel();
         let (told, progress) = mpsc::channel(PARTS);
         let refill = async {
@@ -114,7 +123,8 @@ impl ScalingLoop {
             if let Some(past) = self.past.clone() {
                 let shared = Arc::clone(&self.shared);
                 let settings = self.fits.clone();
-                let fits = ModelFitter::new(past, shared, settings, self.metrics.clone());
+                let (core, metrics) = (self.core.clone(), self.metrics.clone());
+                let fits = ModelFitter::new(past, shared, settings, core, metrics);
                 fits.run(given, tell, cancel.clone()).await;
             }
         };
@@ -126,6 +136,7 @@ impl ScalingLoop {
                 (FitLane::Queries, to_queries),
             ],
             fitted,
+            questions,
         };
         let all = async { tokio::join!(refill, fits, self.follow(background)) };
         // Boxed, being large: it stands among all the other parts of the service.
@@ -139,6 +150,7 @@ impl ScalingLoop {
             mut progress,
             lanes,
             mut fitted,
+            mut questions,
         } = background;
         let mut targets = ScalingTargets::default();
         let mut ticks = TickSchedule::new(self.settings.plan.interval, self.cluster.now());
@@ -165,6 +177,14 @@ impl ScalingLoop {
                 }
                 Some(progress) = progress.recv() => {
                     targets = self.fill(targets, progress).await;
+                }
+                Some(question) = questions.recv() => {
+                    let LoadQuestion { workload, answer } = question;
+                    let (now, known);
+                    now = self.cluster.now();
+                    (targets, known) = work(targets, move |targets| targets.known_loads(&workload, now)).await;
+                    // The asker may have ended.
+                    let _ = answer.send(known);
                 }
             }
         }
@@ -346,6 +366,13 @@ fn log_panics(panics: &[WorkPanic]) {
     }
 }
 
+/// The question what is known of the loads of a workload; `None` answers where it is no target.
+#[derive(Debug)]
+pub struct LoadQuestion {
+    pub workload: TargetRef,
+    pub answer: oneshot::Sender<Option<Vec<KnownLoad>>>,
+}
+
 /// The channels to the parts that work beside the loop: requests to them, and their results.
 struct BackgroundChannels {
     ask: mpsc::UnboundedSender<BackfillRequest>,
@@ -353,6 +380,7 @@ struct BackgroundChannels {
     /// Where work for the fits goes, by its lane.
     lanes: [(FitLane, mpsc::Sender<FitWork>); 2],
     fitted: mpsc::Receiver<FitTold>,
+    questions: mpsc::Receiver<LoadQuestion>,
 }
 
 /// Gives each lane its next work, if it has room. It waits while some is done, and the work after

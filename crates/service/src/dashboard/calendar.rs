@@ -8,8 +8,11 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
+use evenkeel_api::horizontal_portrait::hours_ahead::{HoursAhead, PointAhead};
+use evenkeel_api::horizontal_portrait::status::PORTRAIT_GENERATED;
 use evenkeel_clock as clock;
 use evenkeel_objects::meta::Meta;
+use evenkeel_quantity::Quantity;
 use evenkeel_scaling::specs::cron_hpa::CheckedCronHpa;
 use evenkeel_scaling::specs::horizontal_portrait::CheckedHorizontalPortrait;
 use evenkeel_scaling::specs::ihpa::CheckedIhpa;
@@ -21,8 +24,8 @@ use jiff::Timestamp;
 use super::json_answer::json_answer;
 use crate::api;
 use crate::api::calendar::{
-    Calendar, CronEntry, CronHpaEntry, IhpaEntry, PortraitEntry, PortraitStep, ResizeEntry,
-    TuningEntry,
+    Calendar, CronEntry, CronHpaEntry, HourEntry, IhpaEntry, PortraitEntry, PortraitStep,
+    ResizeEntry, TuningEntry,
 };
 use crate::cluster::ClusterState;
 use crate::server::ApiError;
@@ -169,14 +172,48 @@ fn portrait(portrait: &CheckedHorizontalPortrait, now: Timestamp) -> PortraitEnt
     let (namespace, name) = names(&object.metadata);
     let data = portrait.portrait();
     let known = data.and_then(|data| data.as_ref().ok());
+    let status = object.status.as_ref();
+    let mut conditions = status.into_iter().flat_map(|status| &status.conditions);
+    let ahead = status.and_then(|status| status.hours_ahead.as_ref());
     PortraitEntry {
         namespace,
         name,
         target: object.spec.scale_target_ref.to_string(),
         problem: (data.and_then(|data| data.as_ref().err())).map(ToString::to_string),
         expires: known.and_then(|portrait| portrait.expires),
+        generated: conditions
+            .find(|one| one.kind == PORTRAIT_GENERATED)
+            .cloned(),
+        hours: ahead.map_or_else(Vec::new, |ahead| hours(ahead, now)),
         steps: known.map_or_else(Vec::new, |portrait| steps(portrait, now)),
     }
+}
+
+/// The highest point of each hour that is not over.
+fn hours(ahead: &HoursAhead, now: Timestamp) -> Vec<HourEntry> {
+    let per_hour = usize::try_from(3600 / ahead.step_seconds.max(1)).unwrap_or(1);
+    let load = |point: &PointAhead| point.value.parse::<Quantity>().ok();
+    let hours = ahead.metrics.iter().flat_map(|metric| {
+        let coming = metric.points.iter();
+        let is_over = |point: &&PointAhead| {
+            point.timestamp + i64::from(ahead.step_seconds) <= now.as_second()
+        };
+        let coming: Vec<_> = coming.skip_while(is_over).collect();
+        let hours = coming.chunks(per_hour.max(1)).filter_map(|points| {
+            let highest = points.iter().max_by_key(|point| load(point))?;
+            Some(HourEntry {
+                metric: metric.name.clone(),
+                from: Timestamp::from_second(points.first()?.timestamp).ok()?,
+                value: highest.value.clone(),
+                lower: highest.lower.clone(),
+                upper: highest.upper.clone(),
+                replicas: highest.replicas,
+                upper_replicas: highest.upper_replicas,
+            })
+        });
+        hours.collect::<Vec<_>>()
+    });
+    hours.collect()
 }
 
 fn steps(portrait: &Portrait, now: Timestamp) -> Vec<PortraitStep> {

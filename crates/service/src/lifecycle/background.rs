@@ -1,13 +1,16 @@
 //! Parts beside the listeners: watches, measuring, election, writer, rounds, certificates, and the
 //! watch on the configuration file.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
 use evenkeel_scaling::horizontal_portraits::Settings;
+use evenkeel_training::ModelTrainer;
 use jiff::SignedDuration;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::components::{Components, Tasks, lasting};
@@ -17,10 +20,10 @@ use crate::cluster::watch::{LeaseName, OptionalWatches, Watches};
 use crate::cluster::{ClusterState, watch};
 use crate::config::ExternalAlgorithms;
 use crate::controller::external_portraits::PortraitWorkerRole;
-use crate::controller::scaling::{HistorySource, ScalingLoop};
+use crate::controller::scaling::{FitCore, HistorySource, LoadQuestion, ScalingLoop};
 use crate::controller::{
-    Elector, ExternalPortraits, Leadership, OnlineConditions, Rounds, TuningLoop, WriteQueue,
-    Writer, scaling,
+    Elector, ExternalPortraits, HoursAheadLoop, Leadership, OnlineConditions, Rounds, TuningLoop,
+    WriteQueue, Writer, scaling,
 };
 use crate::metrics::Containers;
 use crate::server::ReadinessCondition;
@@ -63,6 +66,7 @@ pub(super) fn start(
     let tuning = tuning(parts, containers, queue.clone(), leadership.clone());
     lasting(tasks, "tuning loop", cancel, tuning.run(cancel.clone()));
     external_portraits(parts, &queue, leadership.clone(), cancel, tasks);
+    let (core, questions) = hours_ahead(parts, &queue, leadership.clone(), cancel, tasks);
     let scaling = ScalingLoop {
         settings: scaling_settings(parts),
         cluster: parts.cluster.clone(),
@@ -82,6 +86,8 @@ pub(super) fn start(
             ..ModelAssets::default()
         }),
         fits: config.fits.clone(),
+        core,
+        questions,
         served: parts.scaling.served.clone(),
         scale_ins: parts.scaling.scale_ins.clone(),
         recorder: parts.recorder.clone(),
@@ -110,6 +116,35 @@ fn online_conditions(
     };
     let conditions = conditions.run(cancel.clone());
     lasting(tasks, "writer of conditions", cancel, conditions);
+}
+
+/// Computes the load of the next hours. Gives the core that it shares with fits, and its questions to the scaling
+/// loop.
+fn hours_ahead(
+    parts: &Components,
+    queue: &WriteQueue,
+    leadership: Leadership,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) -> (FitCore, mpsc::Receiver<LoadQuestion>) {
+    let (ask, questions) = mpsc::channel(1);
+    let core = FitCore::new(parts.config.fits.share);
+    let hours_ahead = HoursAheadLoop {
+        cluster: parts.cluster.clone(),
+        questions: ask,
+        core: core.clone(),
+        shared: Arc::new(ModelAssets {
+            calendar: parts.config.calendar.clone(),
+            trainer: Some(Arc::new(ModelTrainer::with(NonZeroUsize::MIN))),
+            ..ModelAssets::default()
+        }),
+        queue: queue.clone(),
+        leadership,
+        switch: parts.switch.clone(),
+    };
+    let hours_ahead = hours_ahead.run(cancel.clone());
+    lasting(tasks, "forecasts hours ahead", cancel, hours_ahead);
+    (core, questions)
 }
 
 /// The loop that tunes running Pods in place.

@@ -25,9 +25,7 @@ mod traffic;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use evenkeel_clock as clock;
 use evenkeel_forecast::{Minutes, ModelAssets, ResidualChecks};
 use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_scaling::counterfactual::TrialPods;
@@ -38,16 +36,16 @@ use evenkeel_scaling::tracker::backfill_pace::BackfillPace;
 use evenkeel_scaling::tracker::{FitEnd, FitTask};
 use evenkeel_training::{OwnSettings, learn};
 use evenkeel_units::Ratio;
-use evenkeel_units::panic_error::{PanicError, caught};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use jiff::SignedDuration;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::fit_history::Pasts;
 use self::network::LastNetwork;
 use self::steps::{Span, Steps};
+use super::fit_core::FitCore;
 use super::history_backfill::{HistoryRequest, HistorySource};
 use super::metrics::{FitOutcome, ScalingMetrics};
 use crate::metrics::prometheus::Workloads;
@@ -83,8 +81,7 @@ pub(super) struct ModelFitter {
     settings: FitSettings,
     last_network: LastNetwork,
     metrics: ScalingMetrics,
-    /// Held while something is fitted, and during the rest after it.
-    core: Mutex<()>,
+    core: FitCore,
 }
 
 /// The work that is given, by the lane that it goes.
@@ -99,16 +96,17 @@ impl ModelFitter {
         past: Arc<dyn HistorySource>,
         shared: Arc<ModelAssets>,
         settings: FitSettings,
+        core: FitCore,
         metrics: ScalingMetrics,
     ) -> Self {
         Self {
-            settings,
             last_network: LastNetwork::default(),
             pasts: Pasts::new(past, metrics.clone()),
             shared,
             own: OwnSettings::default(),
             metrics,
-            core: Mutex::default(),
+            core,
+            settings,
         }
     }
 
@@ -262,7 +260,7 @@ impl ModelFitter {
     ) -> Result<FitEnd, FitOutcome> {
         let (shared, settings) = (Arc::clone(&self.shared), self.own);
         let work = move || learn(&shared.peaks, &past, window, &pods, &settings);
-        let (learnt, took) = self.work(work).await;
+        let (learnt, took) = self.core.work(work).await;
         self.metrics.fits().took(took);
         match learnt {
             Ok(Ok(Some(learnt))) => Ok(FitEnd::Learnt(Box::new(learnt))),
@@ -276,26 +274,6 @@ impl ModelFitter {
                 Err(FitOutcome::Failed)
             }
         }
-    }
-
-    /// Does one piece of work on the blocking pool, and rests. Tells how long it took.
-    async fn work<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> (Result<T, PanicError>, Duration) {
-        let _core = self.core.lock().await;
-        let worked = tokio::task::spawn_blocking(move || {
-            let begun = clock::instant();
-            let worked = caught(work);
-            (worked, begun.elapsed())
-        });
-        let Ok((worked, took)) = worked.await else {
-            // Only a runtime that shuts down cancels its blocking work.
-            return std::future::pending().await;
-        };
-        let rests = 1.0 / self.settings.share.get() - 1.0;
-        tokio::time::sleep(took.mul_f64(rests.max(0.0))).await;
-        (worked, took)
     }
 }
 

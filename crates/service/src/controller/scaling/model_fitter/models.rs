@@ -49,7 +49,7 @@ impl ModelFitter {
             let shared = ModelAssets { swish, ..shared };
             Ok(LoadModel::fitted(models, &past, window, &shared)?)
         };
-        let (fitted, took) = self.work(work).await;
+        let (fitted, took) = self.core.work(work).await;
         self.metrics.fits().took(took);
         match fitted {
             Ok(Ok(model)) => {

@@ -2,8 +2,10 @@ mod models;
 mod traffic;
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use evenkeel_clock as clock;
 use evenkeel_metrics::signal::Signal;
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_objects::kinds::Kind;
@@ -21,6 +23,10 @@ use prometheus_client::registry::Registry;
 use super::*;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, WorkloadSums};
+
+fn core() -> FitCore {
+    FitCore::new(FitSettings::default().share)
+}
 
 /// A Deployment in the namespace `shop`.
 fn deployment(name: &str) -> TargetKey {
@@ -186,7 +192,13 @@ impl Outcome {
             swish_net: file,
             ..FitSettings::default()
         };
-        let mut fits = ModelFitter::new(fake.clone(), Arc::default(), settings, metrics.clone());
+        let mut fits = ModelFitter::new(
+            fake.clone(),
+            Arc::default(),
+            settings,
+            core(),
+            metrics.clone(),
+        );
         let plain = OwnSettings::default();
         fits.own = OwnSettings {
             boosting: BoostingSettings {
@@ -374,6 +386,7 @@ async fn what_was_had_of_a_past_is_not_asked_for_again() {
         fake.clone(),
         Arc::default(),
         FitSettings::default(),
+        core(),
         metrics,
     );
     let ask = async || {
@@ -400,11 +413,12 @@ async fn a_fit_that_panics_is_failed_and_the_next_is_made() {
         Arc::new(Fake::default()),
         Arc::default(),
         FitSettings::default(),
+        core(),
         ScalingMetrics::default(),
     );
-    let (worked, _) = fits.work(|| -> u8 { panic!("on a past") }).await;
+    let (worked, _) = fits.core.work(|| -> u8 { panic!("on a past") }).await;
     assert_eq!(worked.unwrap_err().to_string(), "panicked: on a past");
-    assert_eq!(fits.work(|| 7).await.0, Ok(7));
+    assert_eq!(fits.core.work(|| 7).await.0, Ok(7));
 }
 
 #[tokio::test(start_paused = true)]
@@ -421,6 +435,7 @@ async fn it_ends_when_it_is_cancelled() {
         Arc::new(Fake::default()),
         Arc::default(),
         FitSettings::default(),
+        core(),
         ScalingMetrics::default(),
     );
     let (_to_workloads, by_workloads) = mpsc::channel(1);

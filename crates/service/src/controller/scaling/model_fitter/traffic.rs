@@ -79,13 +79,15 @@ impl ModelFitter {
             zone: calendar.name().unwrap_or_default().to_owned(),
             calendar,
         };
-        let fitted = self.work(move || -> Result<AcceptedTraffic, TrafficFitError> {
-            let samples = pasts.samples();
-            let settings = TrafficSettings::with(NonZeroUsize::MIN);
-            let model = fit_traffic(&samples, names, &settings)?;
-            let means = means(&samples);
-            Ok(AcceptedTraffic { model, means })
-        });
+        let fitted = self
+            .core
+            .work(move || -> Result<AcceptedTraffic, TrafficFitError> {
+                let samples = pasts.samples();
+                let settings = TrafficSettings::with(NonZeroUsize::MIN);
+                let model = fit_traffic(&samples, names, &settings)?;
+                let means = means(&samples);
+                Ok(AcceptedTraffic { model, means })
+            });
         let fitted = match fitted.await {
             (Ok(fitted), _) => fitted,
             (Err(error), _) => {

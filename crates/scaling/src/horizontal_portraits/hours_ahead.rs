@@ -1,0 +1,444 @@
+//! The load of the next hours in the status of a HorizontalPortrait, for people and for other programs. Nothing is
+//! scaled by it.
+//!
+//! It is made every ten minutes for each portrait with the algorithm Forecast, from the loads that its workload is
+//! scaled by.
+
+use evenkeel_api::horizontal_portrait::hours_ahead::{HoursAhead, MetricAhead, PointAhead};
+use evenkeel_api::horizontal_portrait::status::{HorizontalPortraitStatus, PORTRAIT_GENERATED};
+use evenkeel_api::portrait_spec::{FORECAST, ForecastAlgorithm, MOST_METRICS};
+use evenkeel_forecast::{
+    Forecast, ForecastStep, HOURS_AHEAD_STEP, ModelAssets, ModelSet, NotReady, hours_ahead,
+};
+use evenkeel_metrics::load_unit::LoadUnit;
+use evenkeel_objects::condition::Condition;
+use evenkeel_objects::plan::Write;
+use jiff::{SignedDuration, Timestamp};
+
+use super::results::write_status;
+use crate::specs::horizontal_portrait::HorizontalPortrait;
+use crate::specs::scaling_policy::PredictionModel;
+use crate::targets::reference::TargetRef;
+use crate::tracker::KnownLoad;
+
+/// The share of values in the intervals, in percent.
+const INTERVAL: i32 = 80;
+
+/// A portrait with no series, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HoursAheadProblem {
+    #[error(
+        "spec.algorithm.forecast.model: {0:?} is not accepted; accepted: {accepted}",
+        accepted = PredictionModel::ACCEPTED_BY_PORTRAIT
+    )]
+    Model(String),
+    #[error("Evenkeel neither scales {0} nor recommends replicas for it")]
+    NoTarget(String),
+    #[error("no load of {0} is forecast; annotate it with evenkeel.dev/predict: auto")]
+    NothingForecast(String),
+    #[error("{metric}: {error}")]
+    NotReady { metric: String, error: NotReady },
+    #[error("the forecast failed by a fault in Evenkeel, which its log describes")]
+    Failed,
+}
+
+impl HoursAheadProblem {
+    /// True where no model was fitted, so that it can be looked at again at once.
+    pub const fn is_without_fit(&self) -> bool {
+        matches!(
+            self,
+            Self::Model(_) | Self::NoTarget(_) | Self::NothingForecast(_)
+        )
+    }
+
+    /// The kind of problem, for conditions.
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Model(_) => "InvalidSpec",
+            Self::NoTarget(_) => "NoTarget",
+            Self::NothingForecast(_) => "NothingForecast",
+            Self::NotReady { .. } => "NotReady",
+            Self::Failed => "ForecastFailed",
+        }
+    }
+}
+
+/// The workload of a portrait for which Evenkeel computes the next hours; `None` for other portraits.
+pub fn forecast_workload(portrait: &HorizontalPortrait) -> Option<TargetRef> {
+    let spec = &portrait.spec;
+    if !spec.portrait.is_built_in() || spec.portrait.algorithm.kind != FORECAST {
+        return None;
+    }
+    let namespace = portrait.metadata.namespace.as_deref()?;
+    let workload = &spec.scale_target_ref;
+    let reference = TargetRef::new(
+        workload.api_version(),
+        &workload.kind,
+        namespace,
+        &workload.name,
+    );
+    reference.is_named().then_some(reference)
+}
+
+/// When the hours ahead of a portrait were computed last.
+pub fn computed(portrait: &HorizontalPortrait) -> Option<Timestamp> {
+    Some(portrait.status.as_ref()?.hours_ahead.as_ref()?.time)
+}
+
+/// A computation of hours ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HoursAheadAttempt {
+    /// The version of the spec that it was for.
+    pub generation: Option<i64>,
+    pub at: Timestamp,
+}
+
+/// True once ten minutes are over that neither the status nor the last attempt knew, and after a change of the spec.
+pub fn is_due(
+    portrait: &HorizontalPortrait,
+    tried: Option<HoursAheadAttempt>,
+    now: Timestamp,
+) -> bool {
+    let step = |time: Timestamp| time.as_second().div_euclid(HOURS_AHEAD_STEP.as_secs());
+    let is_outdated = |attempt: HoursAheadAttempt| {
+        attempt.generation != portrait.metadata.generation || step(attempt.at) != step(now)
+    };
+    let shown = portrait.status.as_ref().zip(computed(portrait));
+    let shown = shown.map(|(status, at)| HoursAheadAttempt {
+        generation: status.observed_generation,
+        at,
+    });
+    shown.is_none_or(is_outdated) && tried.is_none_or(is_outdated)
+}
+
+/// The next hours of these loads of a portrait's workload. The portrait's own model counts, otherwise that of each
+/// load. It takes seconds.
+///
+/// # Errors
+/// The model is not accepted, no load is forecast, or too little is known of all of them.
+pub fn compute(
+    portrait: &HorizontalPortrait,
+    workload: &TargetRef,
+    loads: Option<&[KnownLoad]>,
+    shared: &ModelAssets,
+    now: Timestamp,
+) -> Result<HoursAhead, HoursAheadProblem> {
+    let named = named_model(portrait)?;
+    let loads = loads.ok_or_else(|| HoursAheadProblem::NoTarget(workload.to_string()))?;
+    let mut metrics = Vec::new();
+    let mut problem = HoursAheadProblem::NothingForecast(workload.to_string());
+    for load in loads.iter().take(MOST_METRICS) {
+        let model = named.unwrap_or(load.model).for_hours_ahead();
+        match hours_ahead(&load.highs, model, shared) {
+            Ok(forecast) => metrics.push(metric(load, model, &forecast)),
+            Err(error) => {
+                let metric = load.signal.label();
+                problem = HoursAheadProblem::NotReady { metric, error };
+            }
+        }
+    }
+    if metrics.is_empty() {
+        return Err(problem);
+    }
+    Ok(HoursAhead {
+        time: now,
+        step_seconds: i32::try_from(HOURS_AHEAD_STEP.as_secs()).unwrap_or(i32::MAX),
+        interval_percent: INTERVAL,
+        metrics,
+    })
+}
+
+fn named_model(portrait: &HorizontalPortrait) -> Result<Option<ModelSet>, HoursAheadProblem> {
+    let forecast = portrait.spec.portrait.algorithm.forecast.as_ref();
+    let Some(name) = forecast.and_then(|forecast| forecast.model.as_ref()) else {
+        return Ok(None);
+    };
+    let models = PredictionModel::named(name).and_then(PredictionModel::models);
+    let refused = || HoursAheadProblem::Model(name.clone());
+    models.map(Some).ok_or_else(refused)
+}
+
+fn metric(load: &KnownLoad, model: ModelSet, forecast: &Forecast) -> MetricAhead {
+    let unit = LoadUnit::of(&load.signal);
+    let replicas = |load_of_all| load.capacity.desired_for_sum(load_of_all);
+    let point = |(step, ahead): (&ForecastStep, i32)| {
+        let since = forecast.step.checked_mul(ahead)?;
+        let interval = step.interval80;
+        Some(PointAhead {
+            timestamp: forecast.origin.checked_add(since).ok()?.as_second(),
+            value: unit.quantity(step.mean).to_string(),
+            lower: unit.quantity(interval.lower).to_string(),
+            upper: unit.quantity(interval.upper).to_string(),
+            replicas: replicas(step.mean),
+            upper_replicas: replicas(interval.upper),
+        })
+    };
+    MetricAhead {
+        name: load.signal.label(),
+        model: model.as_str().to_owned(),
+        points: forecast.steps.iter().zip(1..).filter_map(point).collect(),
+    }
+}
+
+/// The write that puts the next hours into the status, or why there are none. A series of before stays until its
+/// last point is over.
+pub fn hours_ahead_status(
+    portrait: &HorizontalPortrait,
+    computed: Result<HoursAhead, HoursAheadProblem>,
+    now: Timestamp,
+) -> Option<Write> {
+    let default = HorizontalPortraitStatus::default();
+    let before = portrait.status.as_ref().unwrap_or(&default);
+    let (hours_ahead, condition) = match computed {
+        Ok(hours) => {
+            let condition = generated(portrait, &hours);
+            (Some(hours), condition)
+        }
+        Err(problem) => {
+            let (reason, message) = (problem.reason(), problem.to_string());
+            let kept = before
+                .hours_ahead
+                .clone()
+                .filter(|hours| !is_over(hours, now));
+            (
+                kept,
+                Condition::new(PORTRAIT_GENERATED, false, reason, message),
+            )
+        }
+    };
+    let after = HorizontalPortraitStatus {
+        hours_ahead,
+        ..before.clone()
+    };
+    write_status(portrait, after, condition, now)
+}
+
+/// True once the last of its points is over.
+fn is_over(hours: &HoursAhead, now: Timestamp) -> bool {
+    let last = hours
+        .metrics
+        .iter()
+        .filter_map(|metric| metric.points.last());
+    let last = last.map(|point| point.timestamp).max();
+    last.is_none_or(|last| last + i64::from(hours.step_seconds) <= now.as_second())
+}
+
+fn generated(portrait: &HorizontalPortrait, hours: &HoursAhead) -> Condition {
+    let metric = |metric: &MetricAhead| {
+        let steps = i32::try_from(metric.points.len()).unwrap_or(i32::MAX);
+        let reach = SignedDuration::from_secs(i64::from(hours.step_seconds)) * steps;
+        format!("{} for {reach:#} by {}", metric.name, metric.model)
+    };
+    let metrics: Vec<String> = hours.metrics.iter().map(metric).collect();
+    let message = metrics.join(", ");
+    let ignored = without_effect(portrait);
+    let message = if ignored.is_empty() {
+        message
+    } else {
+        format!("{message}; without effect here: {}", ignored.join(", "))
+    };
+    Condition::new(PORTRAIT_GENERATED, true, "Forecast", message)
+}
+
+/// The fields of the spec that count in a provider of an autoscaler and not in a portrait of its own.
+fn without_effect(portrait: &HorizontalPortrait) -> Vec<&'static str> {
+    let spec = &portrait.spec.portrait;
+    let ForecastAlgorithm {
+        model: _,
+        risk,
+        scale_down,
+        predict_memory,
+        traffic,
+    } = spec.algorithm.forecast.clone().unwrap_or_default();
+    let fields = [
+        ("metrics", !spec.metrics.is_empty()),
+        ("risk", risk.is_some()),
+        ("scaleDown", scale_down.is_some()),
+        ("predictMemory", predict_memory.is_some()),
+        ("traffic", !traffic.is_empty()),
+    ];
+    let set = fields.into_iter().filter(|(_, is_set)| *is_set);
+    set.map(|(field, _)| field).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_forecast::RegularSeries;
+    use evenkeel_metrics::signal::Signal;
+    use evenkeel_objects::plan::WriteOperation;
+    use evenkeel_units::Ratio;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::load::hpa_aware::PodCapacity;
+
+    /// The end of a whole ten minutes.
+    const NOW: i64 = 1_800_000_000;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn portrait(forecast: &Value, status: &Value) -> HorizontalPortrait {
+        let object = json!({
+            "metadata": {"name": "web-ahead", "namespace": "shop", "uid": "p", "generation": 1},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"},
+                "portraitType": "Predictive",
+                "algorithm": {"type": "Forecast", "forecast": forecast}},
+            "status": status,
+        });
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn workload() -> TargetRef {
+        forecast_workload(&portrait(&json!({}), &json!({}))).unwrap()
+    }
+
+    /// A load of 1,500 millicores by Pods that carry 250 each, known for so many steps.
+    fn steady(steps: i32) -> KnownLoad {
+        let values = vec![Some(1500.0); usize::try_from(steps).unwrap()];
+        let start = at(NOW).checked_sub(HOURS_AHEAD_STEP * steps).unwrap();
+        KnownLoad {
+            signal: Signal::CPU,
+            model: ModelSet::SHpa,
+            capacity: PodCapacity::new(500.0, Ratio::new(0.5).unwrap()).unwrap(),
+            highs: RegularSeries::new(start, HOURS_AHEAD_STEP, values).unwrap(),
+        }
+    }
+
+    fn of(forecast: &Value, loads: Option<&[KnownLoad]>) -> Result<HoursAhead, HoursAheadProblem> {
+        let (portrait, shared) = (portrait(forecast, &Value::Null), ModelAssets::default());
+        compute(&portrait, &workload(), loads, &shared, at(NOW))
+    }
+
+    /// The status that a write leaves.
+    fn told(portrait: &HorizontalPortrait, write: Option<Write>) -> Value {
+        let Some(WriteOperation::Merge(body)) = write.map(|write| write.operation) else {
+            panic!("no write")
+        };
+        let mut status = serde_json::to_value(portrait.status.clone().unwrap_or_default()).unwrap();
+        json_patch::merge(&mut status, &body["status"]);
+        status
+    }
+
+    #[test]
+    fn the_status_has_a_series_with_its_interval_and_replicas() {
+        let hours = of(&json!({}), Some(&[steady(72)])).unwrap();
+        let metric = &hours.metrics[0];
+        assert_eq!((&*metric.name, &*metric.model), ("cpu", "auto"));
+        assert_eq!(metric.points.len(), 12);
+        let first = &metric.points[0];
+        assert_eq!(
+            (first.timestamp, &*first.value, first.replicas),
+            (NOW, "1500m", 6)
+        );
+        assert_eq!(metric.points[11].timestamp, NOW + 11 * 600);
+        let before = portrait(&json!({"risk": "2%"}), &json!({}));
+        let status = told(&before, hours_ahead_status(&before, Ok(hours), at(NOW)));
+        assert_eq!(status["hoursAhead"]["stepSeconds"], 600);
+        let condition = &status["conditions"][0];
+        assert_eq!(
+            (&condition["status"], &condition["reason"]),
+            (&json!("True"), &json!("Forecast"))
+        );
+        assert_eq!(
+            condition["message"],
+            "cpu for 2h by auto; without effect here: risk"
+        );
+    }
+
+    #[test]
+    fn a_portrait_without_a_series_says_why() {
+        let message = |forecast: Value, loads: Option<&[KnownLoad]>| {
+            of(&forecast, loads).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message(json!({}), None),
+            "Evenkeel neither scales Deployment web nor recommends replicas for it"
+        );
+        assert!(message(json!({}), Some(&[])).starts_with("no load of Deployment web is forecast"));
+        assert_eq!(
+            message(json!({}), Some(&[steady(30)])),
+            "cpu: auto ready in 60 min"
+        );
+        let refused = message(json!({"model": "holt"}), Some(&[steady(72)]));
+        assert!(
+            refused.contains("\"holt\" is not accepted; accepted: auto,"),
+            "{refused}"
+        );
+        // One load that is too young leaves the other.
+        let young = KnownLoad {
+            signal: Signal::MEMORY,
+            ..steady(30)
+        };
+        let hours = of(&json!({"model": "arima"}), Some(&[young, steady(72)])).unwrap();
+        assert_eq!(hours.metrics.len(), 1);
+        assert_eq!(hours.metrics[0].model, "arima");
+    }
+
+    #[test]
+    fn a_series_stays_until_it_is_over_and_others_keep_their_conditions() {
+        let hours = of(&json!({}), Some(&[steady(72)])).unwrap();
+        let theirs = json!({"type": "Theirs", "status": "True", "reason": "a", "message": "b",
+            "lastTransitionTime": at(1).to_string(), "observedGeneration": 7});
+        let status = json!({"observedGeneration": 1, "hoursAhead": hours, "conditions": [theirs]});
+        let before = portrait(&json!({}), &status);
+        let failed = |second| {
+            let problem = HoursAheadProblem::Failed;
+            told(
+                &before,
+                hours_ahead_status(&before, Err(problem), at(second)),
+            )
+        };
+        let status = failed(NOW + 7199);
+        assert_eq!(status["hoursAhead"], json!(hours));
+        assert_eq!(status["conditions"][0]["reason"], "ForecastFailed");
+        assert_eq!(status["conditions"][1], theirs);
+        assert_eq!(failed(NOW + 7200)["hoursAhead"], Value::Null);
+    }
+
+    #[test]
+    fn it_is_due_once_in_ten_minutes_and_after_a_change() {
+        let hours = of(&json!({}), Some(&[steady(72)])).unwrap();
+        let shown = |generation: i64| {
+            let status = json!({"observedGeneration": generation, "hoursAhead": hours});
+            portrait(&json!({}), &status)
+        };
+        let tried = |second| {
+            Some(HoursAheadAttempt {
+                generation: Some(1),
+                at: at(second),
+            })
+        };
+        let new = portrait(&json!({}), &json!({}));
+        for (portrait, tried, now, due) in [
+            (&new, None, NOW, true),
+            (&new, tried(NOW), NOW + 599, false),
+            (&new, tried(NOW), NOW + 600, true),
+            (&shown(1), None, NOW + 599, false),
+            (&shown(1), None, NOW + 600, true),
+            (&shown(0), None, NOW + 1, true),
+            (&shown(1), tried(NOW + 600), NOW + 601, false),
+        ] {
+            assert_eq!(is_due(portrait, tried, at(now)), due, "{tried:?} {now}");
+        }
+    }
+
+    #[test]
+    fn portraits_of_others_are_left_to_them() {
+        let edited = |change: fn(&mut HorizontalPortrait)| {
+            let mut portrait = portrait(&json!({}), &json!({}));
+            change(&mut portrait);
+            forecast_workload(&portrait)
+        };
+        assert!(edited(|_| ()).is_some());
+        let generator = |one: &mut HorizontalPortrait| {
+            one.spec.portrait.external_generator_name = Some("us".to_owned());
+        };
+        assert_eq!(edited(generator), None);
+        let kind = |one: &mut HorizontalPortrait| {
+            "KubeHPA".clone_into(&mut one.spec.portrait.algorithm.kind);
+        };
+        assert_eq!(edited(kind), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! The load of the next hours for HorizontalPortraits with the algorithm Forecast. The leader computes it every ten
+//! minutes, one portrait after the other, within the share of a core that fits have: with a quarter of a core some
+//! hundred portraits in ten minutes. With more of them, each is computed less often, the oldest first.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use evenkeel_api::horizontal_portrait::hours_ahead::HoursAhead;
+use evenkeel_clock as clock;
+use evenkeel_forecast::ModelAssets;
+use evenkeel_scaling::horizontal_portraits::{
+    HoursAheadAttempt, HoursAheadProblem, NamespacedName, compute, computed, forecast_workload,
+    hours_ahead_status, is_due, key_of,
+};
+use evenkeel_scaling::specs::horizontal_portrait::HorizontalPortrait;
+use evenkeel_scaling::targets::reference::TargetRef;
+use evenkeel_scaling::tracker::KnownLoad;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::leadership::Leadership;
+use super::queue::WriteQueue;
+use super::scaling::{FitCore, LoadQuestion};
+use super::switch::{WriteSwitch, Writes};
+use crate::cluster::ClusterState;
+
+const ROUND: SignedDuration = SignedDuration::from_secs(30);
+
+pub struct HoursAheadLoop {
+    pub cluster: ClusterState,
+    /// Answered by the scaling loop.
+    pub questions: mpsc::Sender<LoadQuestion>,
+    pub core: FitCore,
+    pub shared: Arc<ModelAssets>,
+    pub queue: WriteQueue,
+    pub leadership: Leadership,
+    pub switch: WriteSwitch,
+}
+
+/// The last computation for each portrait.
+type Attempts = HashMap<NamespacedName, HoursAheadAttempt>;
+
+impl HoursAheadLoop {
+    pub async fn run(self, cancel: CancellationToken) {
+        let mut ticks = self.cluster.clock().ticks(ROUND);
+        let mut attempts = Attempts::default();
+        let rounds = async {
+            loop {
+                ticks.tick().await;
+                self.round(&mut attempts).await;
+            }
+        };
+        cancel.run_until_cancelled(rounds).await;
+    }
+
+    /// Computes the hours ahead of all portraits that are due.
+    async fn round(&self, attempts: &mut Attempts) {
+        let Some(objects) = self.cluster.scaling().portrait_objects() else {
+            return;
+        };
+        let portraits = objects.portraits.iter().map(|one| Arc::clone(&one.object));
+        let mut asking: Vec<_> = portraits
+            .filter_map(|portrait| {
+                let workload = forecast_workload(&portrait)?;
+                Some((key_of(&portrait)?, portrait, workload))
+            })
+            .collect();
+        attempts.retain(|known, _| asking.iter().any(|(key, ..)| key == known));
+        asking.sort_by_key(|(_, portrait, _)| computed(portrait));
+        for (key, portrait, workload) in asking {
+            let now = self.cluster.now();
+            if !self.may_write() || !is_due(&portrait, attempts.get(&key).copied(), now) {
+                continue;
+            }
+            let computed = self.compute(&portrait, workload, now).await;
+            if !computed
+                .as_ref()
+                .is_err_and(HoursAheadProblem::is_without_fit)
+            {
+                let generation = portrait.metadata.generation;
+                attempts.insert(
+                    key,
+                    HoursAheadAttempt {
+                        generation,
+                        at: now,
+                    },
+                );
+            }
+            if let Some(write) = hours_ahead_status(&portrait, computed, now) {
+                self.queue.put(write);
+            }
+        }
+    }
+
+    async fn compute(
+        &self,
+        portrait: &Arc<HorizontalPortrait>,
+        workload: TargetRef,
+        now: Timestamp,
+    ) -> Result<HoursAhead, HoursAheadProblem> {
+        let loads = self.loads(workload.clone()).await;
+        let (portrait, shared) = (Arc::clone(portrait), Arc::clone(&self.shared));
+        let target = workload.clone();
+        let computed = self
+            .core
+            .work(move || compute(&portrait, &workload, loads.as_deref(), &shared, now));
+        computed.await.0.unwrap_or_else(|error| {
+            tracing::error!(%error, %target, "the forecast hours ahead panicked");
+            Err(HoursAheadProblem::Failed)
+        })
+    }
+
+    /// What is known of the loads of a workload; `None` where it is no target.
+    async fn loads(&self, workload: TargetRef) -> Option<Vec<KnownLoad>> {
+        let (answer, known) = oneshot::channel();
+        let question = LoadQuestion { workload, answer };
+        let asked = self.questions.send(question).await;
+        match (asked, known.await) {
+            (Ok(()), Ok(known)) => known,
+            // Only a service that ends has no scaling loop.
+            _ => std::future::pending().await,
+        }
+    }
+
+    fn may_write(&self) -> bool {
+        self.leadership.is_leader(clock::instant()) && self.switch.get() == Writes::Enabled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_forecast::{HOURS_AHEAD_STEP, ModelSet, RegularSeries};
+    use evenkeel_metrics::signal::Signal;
+    use evenkeel_objects::capacities::Capacities;
+    use evenkeel_objects::plan::WriteOperation;
+    use evenkeel_placement::node_table;
+    use evenkeel_scaling::load::hpa_aware::PodCapacity;
+    use evenkeel_units::Ratio;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cluster::{ScalingObject, Settings as ClusterSettings, WATCHED};
+    use crate::controller::fake_api::FakeApi;
+    use crate::controller::metrics::ControllerMetrics;
+    use crate::controller::writer;
+    use crate::controller::writer::Writer;
+
+    /// A cluster with a portrait of its own for the Deployment `web` of an opted-in namespace.
+    fn cluster() -> ClusterState {
+        let cluster = ClusterState::new(ClusterSettings {
+            table: node_table::Settings::default(),
+            capacities: Capacities::default(),
+            caps_as_demand: false,
+            expects_metrics: false,
+            balances_scale_in: false,
+            shape_policy: None,
+        });
+        let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3",
+            "annotations": {"evenkeel.dev/enabled": "true"}}});
+        let namespace = serde_json::from_value(namespace).unwrap();
+        cluster.apply_namespace(&namespace, Timestamp::UNIX_EPOCH);
+        let portrait = json!({
+            "metadata": {"name": "web-ahead", "namespace": "shop", "uid": "p", "generation": 1},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"},
+                "portraitType": "Predictive", "algorithm": {"type": "Forecast"}},
+        });
+        let portrait = Arc::new(serde_json::from_value(portrait).unwrap());
+        cluster.apply_scaling_object(ScalingObject::HorizontalPortrait(portrait));
+        for kind in WATCHED {
+            cluster.set_synced(kind);
+        }
+        cluster
+    }
+
+    /// Twelve hours of a steady load.
+    fn steady(now: Timestamp) -> KnownLoad {
+        let step = HOURS_AHEAD_STEP.as_secs();
+        let end = now.as_second().div_euclid(step) * step;
+        let start = Timestamp::from_second(end - 72 * step).unwrap();
+        KnownLoad {
+            signal: Signal::CPU,
+            model: ModelSet::Auto,
+            capacity: PodCapacity::new(500.0, Ratio::new(0.5).unwrap()).unwrap(),
+            highs: RegularSeries::new(start, HOURS_AHEAD_STEP, vec![Some(1500.0); 72]).unwrap(),
+        }
+    }
+
+    /// The loop, its writer, and the questions that it asks.
+    fn ahead(leadership: Leadership) -> (HoursAheadLoop, Writer, mpsc::Receiver<LoadQuestion>) {
+        let switch = WriteSwitch::new(Writes::Enabled);
+        let (writer, queue) = Writer::new(
+            FakeApi::default().client(),
+            writer::Settings::default(),
+            leadership.clone(),
+            switch.clone(),
+            ControllerMetrics::default(),
+        );
+        let (questions, asked) = mpsc::channel(1);
+        let ahead = HoursAheadLoop {
+            cluster: cluster(),
+            questions,
+            core: FitCore::new(Ratio::share(1.0).unwrap()),
+            shared: Arc::default(),
+            queue,
+            leadership,
+            switch,
+        };
+        (ahead, writer, asked)
+    }
+
+    /// The statuses that are queued.
+    fn statuses(writer: &Writer) -> Vec<Value> {
+        let queued = writer.queued();
+        let of = |write: &evenkeel_objects::plan::Write| match &write.operation {
+            WriteOperation::Merge(body) => body["status"].clone(),
+            other => panic!("{other:?}"),
+        };
+        queued.iter().map(of).collect()
+    }
+
+    #[tokio::test]
+    async fn the_leader_asks_once_in_ten_minutes_and_writes_the_series() {
+        let (follower, writer, mut asked) = ahead(Leadership::default());
+        follower.round(&mut Attempts::default()).await;
+        assert_eq!(statuses(&writer), [Value::Null; 0], "it does not lead");
+        assert!(asked.try_recv().is_err());
+
+        let (leader, writer, mut asked) = ahead(Leadership::leading());
+        let mut attempts = Attempts::default();
+        let answers = tokio::spawn(async move {
+            let mut questions = 0;
+            while let Some(LoadQuestion { workload, answer }) = asked.recv().await {
+                assert_eq!(workload.to_string(), "Deployment web");
+                // It is no target at first.
+                let known = (questions > 0).then(|| vec![steady(clock::now())]);
+                answer.send(known).unwrap();
+                questions += 1;
+            }
+            questions
+        });
+        leader.round(&mut attempts).await;
+        let [refused] = &statuses(&writer)[..] else {
+            panic!("one write")
+        };
+        assert_eq!(refused["conditions"][0]["reason"], "NoTarget");
+        leader.round(&mut attempts).await;
+        let told = statuses(&writer).pop().unwrap();
+        let points = told["hoursAhead"]["metrics"][0]["points"].as_array();
+        assert_eq!(points.map(Vec::len), Some(12), "{told}");
+        assert_eq!(told["conditions"][0]["reason"], "Forecast");
+        assert_eq!(attempts.len(), 1);
+        leader.switch.set(Writes::Disabled);
+        attempts.clear();
+        leader.round(&mut attempts).await;
+        drop(leader);
+        assert_eq!(
+            answers.await.unwrap(),
+            2,
+            "nothing is computed that is not written"
+        );
+    }
+}
