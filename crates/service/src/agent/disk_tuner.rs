@@ -2,7 +2,7 @@
 //!
 //! Each minute the bytes of such a Pod are counted; its rate in a direction is that of the disk that it used most.
 //! Each interval of `tuning` its limit moves by the five newest rates ([`disk_limit`]). What is known is lost
-//! with the agent: a new one begins with the owner's limits.
+//! with the agent: a new one begins with the limits of the annotations.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -40,8 +40,8 @@ pub(super) struct DiskTuner {
 
 #[derive(Debug)]
 struct TunedPod {
-    /// The owner's limit.
-    owners: DiskIoLimit,
+    /// The limit in the annotation.
+    annotated: DiskIoLimit,
     limit: DiskIoLimit,
     counted: Option<(Timestamp, BTreeMap<Device, IoByteCounts>)>,
     rates: SampleWindow<IoRates>,
@@ -65,7 +65,7 @@ impl DiskTuner {
         }
     }
 
-    /// Puts the limits that follow the use in place of those of the owners.
+    /// Puts the limits that follow the use in place of those of the annotations.
     pub(super) fn tune(&mut self, asked: &mut [PodDiskLimit], now: Timestamp) {
         let mut seen = HashSet::new();
         for PodDiskLimit { pod, limit } in asked.iter_mut().filter(|one| one.limit.is_tuned) {
@@ -75,11 +75,14 @@ impl DiskTuner {
             seen.insert(uid.to_owned());
             let known = self.pods.entry(uid.to_owned());
             let tuned = known.or_insert_with(|| TunedPod::new(*limit, now));
-            if tuned.owners != *limit {
-                (tuned.owners, tuned.limit) = (*limit, *limit);
+            if tuned.annotated != *limit {
+                (tuned.annotated, tuned.limit) = (*limit, *limit);
             }
-            if tuned.is_count_due(now) {
-                tuned.count(self.host.transferred(&cgroup), now);
+            let counted = tuned
+                .is_count_due(now)
+                .then(|| self.host.transferred(&cgroup));
+            if let Some(counted) = counted.flatten() {
+                tuned.count(counted, now);
             }
             tuned.follow(self.settings, now);
             *limit = tuned.limit;
@@ -89,10 +92,10 @@ impl DiskTuner {
 }
 
 impl TunedPod {
-    fn new(owners: DiskIoLimit, now: Timestamp) -> Self {
+    fn new(annotated: DiskIoLimit, now: Timestamp) -> Self {
         Self {
-            owners,
-            limit: owners,
+            annotated,
+            limit: annotated,
             counted: None,
             rates: SampleWindow::default(),
             turn: now,
@@ -106,7 +109,7 @@ impl TunedPod {
     }
 
     fn count(&mut self, bytes: BTreeMap<Device, IoByteCounts>, now: Timestamp) {
-        if let Some((at, before)) = &self.counted {
+        if let Some((at, before)) = self.counted.as_ref().filter(|(at, _)| *at < now) {
             let seconds = u64::try_from(now.duration_since(*at).as_secs()).unwrap_or(0);
             let rate = |of: fn(&IoByteCounts) -> u64| {
                 let disks = bytes.iter();
@@ -139,21 +142,28 @@ impl TunedPod {
         };
         self.turn = now;
         let moved = |current: Option<BytesPerSecond>,
-                     owners: Option<BytesPerSecond>,
+                     annotated: Option<BytesPerSecond>,
                      of: fn(&IoRates) -> Amount| {
-            let (current, owners) = current.zip(owners)?;
+            let (current, annotated) = current.zip(annotated)?;
             let bounds = DiskLimitBounds {
                 least: Amount::new(least.0),
-                most: Amount::new(owners.0),
+                most: Amount::new(annotated.0),
             };
             let samples = MinuteSamples(rates.each_ref().map(of));
             let limit = disk_limit(&samples, Amount::new(current.0), bounds, elasticity);
-            Some(BytesPerSecond(limit.get()))
+            Some(BytesPerSecond(rounded(limit.get()).min(annotated.0)))
         };
         self.limit = DiskIoLimit {
-            read: moved(self.limit.read, self.owners.read, |rates| rates.read),
-            write: moved(self.limit.write, self.owners.write, |rates| rates.write),
-            ..self.owners
+            read: moved(self.limit.read, self.annotated.read, |rates| rates.read),
+            write: moved(self.limit.write, self.annotated.write, |rates| rates.write),
+            ..self.annotated
         };
     }
+}
+
+/// Up to whole MiB, or for small rates to whole 64 KiB, so that people can read it.
+const fn rounded(rate: u64) -> u64 {
+    const MI: u64 = 1 << 20;
+    let step = if rate >= 16 * MI { MI } else { MI / 16 };
+    rate.div_ceil(step).saturating_mul(step)
 }

@@ -207,10 +207,9 @@ impl Host {
         disk_stat(&fs::read_to_string(stat).ok()?)
     }
 
-    /// The bytes of a Pod by device.
-    pub(super) fn transferred(&self, cgroup: &Path) -> BTreeMap<Device, IoByteCounts> {
-        let text = self.read(cgroup, "io.stat").unwrap_or_default();
-        io_stat(&text)
+    /// The bytes of a Pod by device; `None` where they cannot be read.
+    pub(super) fn transferred(&self, cgroup: &Path) -> Option<BTreeMap<Device, IoByteCounts>> {
+        Some(io_stat(&self.read(cgroup, "io.stat").ok()?))
     }
 
     pub(super) fn pod_pressure(&self, cgroup: &Path) -> Option<Pressure> {

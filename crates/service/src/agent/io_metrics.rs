@@ -42,7 +42,7 @@ impl Figures {
                 continue;
             };
             let figures = PodFigures {
-                disks: self.host.transferred(&cgroup),
+                disks: self.host.transferred(&cgroup).unwrap_or_default(),
                 pressure: self.host.pod_pressure(&cgroup),
             };
             let metadata = &pod.metadata;

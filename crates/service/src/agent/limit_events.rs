@@ -58,7 +58,17 @@ impl DiskLimitEvent {
     fn note(&self) -> String {
         match self {
             Self::Limited { limit, devices } => {
-                format!("disk I/O is limited to {limit} on {}", devices.join(", "))
+                let rates = DiskIoLimit {
+                    is_tuned: false,
+                    ..*limit
+                };
+                let tuned = if limit.is_tuned {
+                    ", which follows its use"
+                } else {
+                    ""
+                };
+                let devices = devices.join(", ");
+                format!("disk I/O is limited to {rates} on {devices}{tuned}")
             }
             Self::Refused(refusal) => refusal.to_string(),
             Self::Foreign { devices } => format!(

@@ -116,16 +116,16 @@ fn a_tuned_limit_follows_the_use_of_its_pod_and_ends_with_the_word() {
         .into();
     limits.dedup();
     assert_eq!(limits, [100], "it is not its turn yet");
-    // (4.19) asks for 25 and the highest rate for 52.
-    assert_eq!(pass(10, owners), 52);
+    // (4.19) asks for 25 and the highest rate for 52.5.
+    assert_eq!(pass(10, owners), 53);
     limits = [20; 9].map(|rate| pass(rate, owners)).into();
     limits.dedup();
-    assert_eq!(limits, [52]);
+    assert_eq!(limits, [53]);
     // (4.18).
-    assert_eq!(pass(30, owners), 31);
+    assert_eq!(pass(30, owners), 32);
     // Held by its limit for five minutes: the need is not seen.
     for rate in [31; 9] {
-        assert_eq!(pass(rate, owners), 31);
+        assert_eq!(pass(rate, owners), 32);
     }
     assert_eq!(pass(31, owners), 100);
     assert_eq!(pass(31, "read=40MiB/s,tuned"), 40, "its owner changed it");
