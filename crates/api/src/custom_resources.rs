@@ -60,7 +60,8 @@ pub fn definitions() -> Vec<Value> {
                  Evenkeel does not compute itself: how many replicas a workload should have, now and over \
                  time. Its name is that of the autoscaler and the type of the portrait, in lower case with \
                  a hyphen between them. Its generator writes status.portraitData. The job of an external \
-                 algorithm writes it to a ConfigMap, and Evenkeel copies it.",
+                 algorithm writes it to a ConfigMap, and Evenkeel copies it. With algorithm Forecast and any \
+                 name, Evenkeel writes the load of the next hours to status.hoursAhead. Nothing is scaled by it.",
             spec: schema::of::<HorizontalPortraitSpec>(),
             status: schema::of::<HorizontalPortraitStatus>(),
             columns: columns::horizontal_portrait(),

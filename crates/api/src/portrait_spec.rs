@@ -61,8 +61,8 @@ pub struct PortraitSpec {
     #[schemars(length(max = 128))]
     pub external_generator_name: Option<String>,
     /// The metrics of the portrait. KubeHPA scales by them like an HPA (default: cpu at 80 %).
-    /// Forecast forecasts them, or those of the Reactive portrait if there is one. For other
-    /// portraits, their generators use them.
+    /// Forecast forecasts them, or those of the Reactive portrait if there is one (in an autoscaler).
+    /// For other portraits, their generators use them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MOST_METRICS), extend("items" = metric()))]
     pub metrics: Vec<Value>,

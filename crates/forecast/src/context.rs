@@ -30,7 +30,7 @@ pub struct ModelAssets {
     pub trainer: Option<Arc<dyn Trainer>>,
     /// Without it `swish-net` has no forecast.
     pub swish: Option<SwishLoad>,
-    /// Counts where a model is fitted.
+    /// Applied when a model is fitted.
     pub residual_checks: ResidualChecks,
 }
 

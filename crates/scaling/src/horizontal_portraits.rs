@@ -7,17 +7,20 @@
 
 mod cron_job;
 mod hours_ahead;
+mod hours_ahead_agenda;
 mod jobs;
 mod namespace_portraits;
 mod portrait_objects;
+mod portrait_status;
 mod portrait_writes;
 mod results;
 
 pub use self::cron_job::{TEMPLATE_HASH, job_name};
 pub use self::hours_ahead::{
-    HoursAheadAttempt, HoursAheadProblem, compute, computed, forecast_workload, hours_ahead_status,
-    is_due,
+    HoursAheadFit, HoursAheadProblem, forecast_workload, gathered, hours_ahead_fits,
+    hours_ahead_status,
 };
+pub use self::hours_ahead_agenda::HoursAheadAgenda;
 pub use self::jobs::{JobPlan, JobProblem, jobs, restore};
 pub use self::namespace_portraits::{vouch, vouched};
 pub use self::portrait_objects::{

@@ -63,6 +63,8 @@ pub struct ScalingTargets {
     /// The lanes in which loads are to be fitted before the next model of traffic.
     loads_turn: HashSet<FitLane>,
     tick: u64,
+    /// False before the first tick that decides.
+    has_decided: bool,
 }
 
 impl ScalingTargets {
@@ -73,6 +75,7 @@ impl ScalingTargets {
         tick: &ScalingTickInput<'_>,
     ) -> ScalingTickOutput {
         self.tick += 1;
+        self.has_decided |= tick.decides;
         let mut ticked = ScalingTickOutput::default();
         ticked.asks.tick = self.tick;
         let conflicts = conflicts(observed);

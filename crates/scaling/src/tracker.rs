@@ -24,7 +24,7 @@ mod tracked_peaks;
 mod traffic_check;
 mod traffic_replicas;
 
-pub use known_load::KnownLoad;
+pub use known_load::{KnownLoad, KnownLoads};
 pub use load_model::LoadModel;
 pub use load_past_fit::LoadPastFit;
 pub use own_fit::{FitEnd, FitTask, OwnFit};

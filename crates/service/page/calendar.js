@@ -44,7 +44,7 @@ function draw() {
     section("Next times", nextTimes(now.cronHpas), "No CronHPA has a run or a window ahead. A CronHPA sets the least number of replicas by the calendar."),
     section("CronHPAs", now.cronHpas.map(cronHpa), "There is no CronHPA in an opted-in namespace."),
     section("Portraits", [...now.ihpas.map(ihpa), ...now.portraits.map(portrait)],
-      "There is no IntelligentHorizontalPodAutoscaler. It takes replicas from several sources, called portraits, and changes them in steps."),
+      "There is no IntelligentHorizontalPodAutoscaler or HorizontalPortrait. The first takes replicas from several sources, called portraits, and changes them in steps."),
     section("Tuning", tuning(now), "No workload has a status of tuning. Tuning recommends or sets the requests and limits of running Pods."));
   if (focused) [...holder.querySelectorAll("summary, a")].find((one) => one.textContent === focused)?.focus({ preventScroll: true });
 }
@@ -119,16 +119,17 @@ function ihpa(one) {
 function portrait(one) {
   const { generated, hours, steps } = one;
   const problem = one.problem ?? (generated?.status === "False" ? generated.reason : null);
-  const text = problem ? mark("bad", problem) : hours.length > 0 ? mark("good", count(hours.length, "hour", "hours"))
-    : mark("good", count(steps.length, "step", "steps"));
+  const text = problem ? mark("bad", problem) : hours.length > 0 ? mark("good", count(hours.length, "hour ahead", "hours ahead"))
+    : steps.length > 0 ? mark("good", count(steps.length, "step", "steps")) : mark("quiet", "nothing yet");
   const ahead = hours.map((hour) => [hour.metric, dayAndTime(hour.from), distance(hour.from, state.now), hour.value,
     `${hour.lower} to ${hour.upper}`, number(hour.replicas), number(hour.upperReplicas)]);
   return fold(`portrait/${one.namespace}/${one.name}`, h("span", {}, `Portrait ${one.namespace}/${one.name} for ${one.target} `, text),
+    one.computed ? facts([["Computed", `${dayAndTime(one.computed)}, ${distance(one.computed, state.now)}`]]) : null,
     steps.length > 0 ? facts([["Expires", one.expires ? `${dayAndTime(one.expires)}, ${distance(one.expires, state.now)}` : "never"]]) : null,
     steps.length > 0 ? table("Steps", ["From", "When", "Replicas"], steps.map((step) =>
       [step.at ? dayAndTime(step.at) : "always", step.at ? distance(step.at, state.now) : NONE, number(step.replicas)]), { numbers: [2] }) : null,
-    ahead.length > 0 ? table("Highest load in each of the next hours, with the interval that holds it in 80 % of cases",
-      ["Metric", "Hour from", "When", "Highest load", "80 % interval", "Replicas", "At its upper end"], ahead, { numbers: [5, 6] }) : null,
+    ahead.length > 0 ? table("Highest ten minutes of each coming hour, with their 80 % interval",
+      ["Metric", "Hour from", "When", "Highest load", "80 % interval", "Replicas", "At upper end"], ahead, { numbers: [5, 6] }) : null,
     h("div", { class: "conditions" }, generated ? condition(generated) : null));
 }
 

@@ -233,7 +233,7 @@ fn what_no_backtest_can_be_made_of_is_refused() {
     refused(
         &["--horizon", "1h,12"],
         "",
-        &["all in steps, or all as times"],
+        &["mixes steps and times", "1,12 or 1h,6h,24h"],
     );
     refused(
         &["--models", "tes,naive,s-hpa", "-o", "x.svg"],

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::portrait_spec::MOST_METRICS;
+/// The most metrics of one portrait: each takes some 20 KB in every replica.
+pub const MOST_AHEAD: usize = 4;
 
 /// The most points: one for each ten minutes of a day.
 pub const MOST_HOURS_POINTS: usize = 144;
@@ -21,8 +22,8 @@ pub struct HoursAhead {
     /// The share of values that should lie between lower and upper, in percent.
     #[schemars(range(min = 1, max = 99))]
     pub interval_percent: i32,
-    /// A series for each metric that the workload is scaled by.
-    #[schemars(length(max = MOST_METRICS))]
+    /// A series for each metric that is forecast and has enough history.
+    #[schemars(length(max = MOST_AHEAD))]
     pub metrics: Vec<MetricAhead>,
 }
 

@@ -79,7 +79,7 @@ impl LoadHighs {
         self.ten_minutes.get(second.div_euclid(Self::STEP))
     }
 
-    /// The means of the steps that are over at `now`, from the first known.
+    /// The highest means of minutes of the steps that are over at `now`, from the first known.
     pub(super) fn series(&self, now: Timestamp) -> Option<RegularSeries> {
         let after = now.as_second().div_euclid(Self::STEP);
         let steps = after - length::<EIGHT_DAYS>()..after;

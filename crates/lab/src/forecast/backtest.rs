@@ -38,7 +38,7 @@ that of the twelfth step alone.
 
 With times as the horizon, the load is the highest value of each ten minutes, as in the hours ahead
 of a HorizontalPortrait, and a step is ten minutes: 6, 36 and 144 are an hour, six hours and a day.
-As there, models are fitted anew on the newest eight days, here at every 24th origin.
+As there, models are fitted anew on the newest eight days, here every 24 steps (four hours).
 
 naive is the last value, and seasonal-naive the value of a day ago. tes and s-hpa are smoothing
 models. arima and ets are estimated on the last 2,000 values, gbdt (boosted trees) on the last
@@ -171,12 +171,12 @@ fn wanted(args: &Args) -> Result<BacktestPlan, CliFailure> {
         return Err(repeated("--models", model.to_string()));
     }
     if let Some(horizon) = given_twice(&args.horizon) {
-        return Err(repeated("--horizon", horizon.steps().to_string()));
+        return Err(repeated("--horizon", horizon.to_string()));
     }
     let is_time = |horizon: &BacktestHorizon| matches!(horizon, BacktestHorizon::Time(_));
     if has_times(args) && !args.horizon.iter().all(is_time) {
         return Err(CliFailure::call(
-            "--horizon has steps and times; accepted: all in steps, or all as times",
+            "--horizon mixes steps and times; accepted: one form, such as 1,12 or 1h,6h,24h",
         ));
     }
     let horizons = args.horizon.iter().map(|horizon| horizon.steps());

@@ -1,5 +1,6 @@
 //! Flag values of `forecast plot` and `forecast replay`, and the errors for invalid ones.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -58,6 +59,18 @@ impl BacktestHorizon {
     pub(super) const fn steps(self) -> NonZeroUsize {
         match self {
             Self::Steps(steps) | Self::Time(steps) => steps,
+        }
+    }
+}
+
+impl fmt::Display for BacktestHorizon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Steps(steps) => steps.fmt(f),
+            Self::Time(steps) => {
+                let steps = i32::try_from(steps.get()).unwrap_or(i32::MAX);
+                write!(f, "{:#}", HOURS_AHEAD_STEP * steps)
+            }
         }
     }
 }

@@ -4,9 +4,11 @@
 //! It is made every ten minutes for each portrait with the algorithm Forecast, from the loads that its workload is
 //! scaled by.
 
-use evenkeel_api::horizontal_portrait::hours_ahead::{HoursAhead, MetricAhead, PointAhead};
+use evenkeel_api::horizontal_portrait::hours_ahead::{
+    HoursAhead, MOST_AHEAD, MetricAhead, PointAhead,
+};
 use evenkeel_api::horizontal_portrait::status::{HorizontalPortraitStatus, PORTRAIT_GENERATED};
-use evenkeel_api::portrait_spec::{FORECAST, ForecastAlgorithm, MOST_METRICS};
+use evenkeel_api::portrait_spec::{FORECAST, ForecastAlgorithm};
 use evenkeel_forecast::{
     Forecast, ForecastStep, HOURS_AHEAD_STEP, ModelAssets, ModelSet, NotReady, hours_ahead,
 };
@@ -15,11 +17,14 @@ use evenkeel_objects::condition::Condition;
 use evenkeel_objects::plan::Write;
 use jiff::{SignedDuration, Timestamp};
 
-use super::results::write_status;
+use super::portrait_status::write_status;
 use crate::specs::horizontal_portrait::HorizontalPortrait;
 use crate::specs::scaling_policy::PredictionModel;
 use crate::targets::reference::TargetRef;
-use crate::tracker::KnownLoad;
+use crate::tracker::{KnownLoad, KnownLoads};
+
+/// The reason of a portrait with hours ahead.
+pub(super) const FORECAST_MADE: &str = "Forecast";
 
 /// The share of values in the intervals, in percent.
 const INTERVAL: i32 = 80;
@@ -34,11 +39,13 @@ pub enum HoursAheadProblem {
     Model(String),
     #[error("Evenkeel neither scales {0} nor recommends replicas for it")]
     NoTarget(String),
-    #[error("no load of {0} is forecast; annotate it with evenkeel.dev/predict: auto")]
+    #[error(
+        "no metric of {0} is forecast yet: the first forecast needs ten minutes of measurements, and evenkeel.dev/predict must not be off"
+    )]
     NothingForecast(String),
     #[error("{metric}: {error}")]
     NotReady { metric: String, error: NotReady },
-    #[error("the forecast failed by a fault in Evenkeel, which its log describes")]
+    #[error("internal error; see the leader's log")]
     Failed,
 }
 
@@ -81,64 +88,76 @@ pub fn forecast_workload(portrait: &HorizontalPortrait) -> Option<TargetRef> {
 }
 
 /// When the hours ahead of a portrait were computed last.
-pub fn computed(portrait: &HorizontalPortrait) -> Option<Timestamp> {
+pub(super) fn last_computed(portrait: &HorizontalPortrait) -> Option<Timestamp> {
     Some(portrait.status.as_ref()?.hours_ahead.as_ref()?.time)
 }
 
-/// A computation of hours ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HoursAheadAttempt {
-    /// The version of the spec that it was for.
-    pub generation: Option<i64>,
-    pub at: Timestamp,
+/// One forecast to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HoursAheadFit {
+    load: KnownLoad,
+    model: ModelSet,
 }
 
-/// True once ten minutes are over that neither the status nor the last attempt knew, and after a change of the spec.
-pub fn is_due(
-    portrait: &HorizontalPortrait,
-    tried: Option<HoursAheadAttempt>,
-    now: Timestamp,
-) -> bool {
-    let step = |time: Timestamp| time.as_second().div_euclid(HOURS_AHEAD_STEP.as_secs());
-    let is_outdated = |attempt: HoursAheadAttempt| {
-        attempt.generation != portrait.metadata.generation || step(attempt.at) != step(now)
-    };
-    let shown = portrait.status.as_ref().zip(computed(portrait));
-    let shown = shown.map(|(status, at)| HoursAheadAttempt {
-        generation: status.observed_generation,
-        at,
-    });
-    shown.is_none_or(is_outdated) && tried.is_none_or(is_outdated)
-}
-
-/// The next hours of these loads of a portrait's workload. The portrait's own model counts, otherwise that of each
-/// load. It takes seconds.
+/// The forecasts to make for a portrait; `None` while the past of its workload is not known yet. The portrait's own
+/// model counts, otherwise that of each load.
 ///
 /// # Errors
-/// The model is not accepted, no load is forecast, or too little is known of all of them.
-pub fn compute(
+/// The model is not accepted, or no load of the workload is forecast.
+pub fn hours_ahead_fits(
     portrait: &HorizontalPortrait,
     workload: &TargetRef,
-    loads: Option<&[KnownLoad]>,
-    shared: &ModelAssets,
+    known: Option<KnownLoads>,
+) -> Result<Option<Vec<HoursAheadFit>>, HoursAheadProblem> {
+    let named = named_model(portrait)?;
+    let known = known.ok_or_else(|| HoursAheadProblem::NoTarget(workload.to_string()))?;
+    if known.is_filling {
+        return Ok(None);
+    }
+    if known.loads.is_empty() {
+        return Err(HoursAheadProblem::NothingForecast(workload.to_string()));
+    }
+    let fits = known.loads.into_iter().take(MOST_AHEAD).map(|load| {
+        let model = named.unwrap_or(load.model).for_hours_ahead();
+        HoursAheadFit { load, model }
+    });
+    Ok(Some(fits.collect()))
+}
+
+impl HoursAheadFit {
+    /// Makes the forecast, which takes a second or two.
+    ///
+    /// # Errors
+    /// Too little is known for the model.
+    pub fn make(&self, shared: &ModelAssets) -> Result<MetricAhead, HoursAheadProblem> {
+        let Self { load, model } = self;
+        let forecast = hours_ahead(&load.highs, *model, shared);
+        let forecast = forecast.map_err(|error| HoursAheadProblem::NotReady {
+            metric: load.signal.label(),
+            error,
+        })?;
+        Ok(metric(load, *model, &forecast))
+    }
+}
+
+/// What came of all forecasts of a portrait: those that were made, or the last problem.
+///
+/// # Errors
+/// None was made.
+pub fn gathered(
+    made: Vec<Result<MetricAhead, HoursAheadProblem>>,
     now: Timestamp,
 ) -> Result<HoursAhead, HoursAheadProblem> {
-    let named = named_model(portrait)?;
-    let loads = loads.ok_or_else(|| HoursAheadProblem::NoTarget(workload.to_string()))?;
     let mut metrics = Vec::new();
-    let mut problem = HoursAheadProblem::NothingForecast(workload.to_string());
-    for load in loads.iter().take(MOST_METRICS) {
-        let model = named.unwrap_or(load.model).for_hours_ahead();
-        match hours_ahead(&load.highs, model, shared) {
-            Ok(forecast) => metrics.push(metric(load, model, &forecast)),
-            Err(error) => {
-                let metric = load.signal.label();
-                problem = HoursAheadProblem::NotReady { metric, error };
-            }
+    let mut last = HoursAheadProblem::Failed;
+    for one in made {
+        match one {
+            Ok(metric) => metrics.push(metric),
+            Err(problem) => last = problem,
         }
     }
     if metrics.is_empty() {
-        return Err(problem);
+        return Err(last);
     }
     Ok(HoursAhead {
         time: now,
@@ -220,14 +239,15 @@ fn is_over(hours: &HoursAhead, now: Timestamp) -> bool {
         .iter()
         .filter_map(|metric| metric.points.last());
     let last = last.map(|point| point.timestamp).max();
-    last.is_none_or(|last| last + i64::from(hours.step_seconds) <= now.as_second())
+    let end = |last: i64| last.saturating_add(i64::from(hours.step_seconds));
+    last.is_none_or(|last| end(last) <= now.as_second())
 }
 
 fn generated(portrait: &HorizontalPortrait, hours: &HoursAhead) -> Condition {
     let metric = |metric: &MetricAhead| {
         let steps = i32::try_from(metric.points.len()).unwrap_or(i32::MAX);
         let reach = SignedDuration::from_secs(i64::from(hours.step_seconds)) * steps;
-        format!("{} for {reach:#} by {}", metric.name, metric.model)
+        format!("{}: {reach:#} ahead by {}", metric.name, metric.model)
     };
     let metrics: Vec<String> = hours.metrics.iter().map(metric).collect();
     let message = metrics.join(", ");
@@ -237,7 +257,7 @@ fn generated(portrait: &HorizontalPortrait, hours: &HoursAhead) -> Condition {
     } else {
         format!("{message}; without effect here: {}", ignored.join(", "))
     };
-    Condition::new(PORTRAIT_GENERATED, true, "Forecast", message)
+    Condition::new(PORTRAIT_GENERATED, true, FORECAST_MADE, message)
 }
 
 /// The fields of the spec that count in a provider of an autoscaler and not in a portrait of its own.
@@ -308,7 +328,26 @@ mod tests {
 
     fn of(forecast: &Value, loads: Option<&[KnownLoad]>) -> Result<HoursAhead, HoursAheadProblem> {
         let (portrait, shared) = (portrait(forecast, &Value::Null), ModelAssets::default());
-        compute(&portrait, &workload(), loads, &shared, at(NOW))
+        let known = loads.map(|loads| KnownLoads {
+            loads: loads.to_vec(),
+            is_filling: false,
+        });
+        let fits = hours_ahead_fits(&portrait, &workload(), known)?.unwrap();
+        let made = fits.iter().map(|fit| fit.make(&shared));
+        gathered(made.collect(), at(NOW))
+    }
+
+    #[test]
+    fn nothing_is_said_while_the_past_is_filled() {
+        let known = KnownLoads {
+            loads: Vec::new(),
+            is_filling: true,
+        };
+        let portrait = portrait(&json!({}), &Value::Null);
+        assert_eq!(
+            hours_ahead_fits(&portrait, &workload(), Some(known)),
+            Ok(None)
+        );
     }
 
     /// The status that a write leaves.
@@ -343,7 +382,7 @@ mod tests {
         );
         assert_eq!(
             condition["message"],
-            "cpu for 2h by auto; without effect here: risk"
+            "cpu: 2h ahead by auto; without effect here: risk"
         );
     }
 
@@ -356,7 +395,9 @@ mod tests {
             message(json!({}), None),
             "Evenkeel neither scales Deployment web nor recommends replicas for it"
         );
-        assert!(message(json!({}), Some(&[])).starts_with("no load of Deployment web is forecast"));
+        assert!(
+            message(json!({}), Some(&[])).starts_with("no metric of Deployment web is forecast")
+        );
         assert_eq!(
             message(json!({}), Some(&[steady(30)])),
             "cpu: auto ready in 60 min"
@@ -395,33 +436,6 @@ mod tests {
         assert_eq!(status["conditions"][0]["reason"], "ForecastFailed");
         assert_eq!(status["conditions"][1], theirs);
         assert_eq!(failed(NOW + 7200)["hoursAhead"], Value::Null);
-    }
-
-    #[test]
-    fn it_is_due_once_in_ten_minutes_and_after_a_change() {
-        let hours = of(&json!({}), Some(&[steady(72)])).unwrap();
-        let shown = |generation: i64| {
-            let status = json!({"observedGeneration": generation, "hoursAhead": hours});
-            portrait(&json!({}), &status)
-        };
-        let tried = |second| {
-            Some(HoursAheadAttempt {
-                generation: Some(1),
-                at: at(second),
-            })
-        };
-        let new = portrait(&json!({}), &json!({}));
-        for (portrait, tried, now, due) in [
-            (&new, None, NOW, true),
-            (&new, tried(NOW), NOW + 599, false),
-            (&new, tried(NOW), NOW + 600, true),
-            (&shown(1), None, NOW + 599, false),
-            (&shown(1), None, NOW + 600, true),
-            (&shown(0), None, NOW + 1, true),
-            (&shown(1), tried(NOW + 600), NOW + 601, false),
-        ] {
-            assert_eq!(is_due(portrait, tried, at(now)), due, "{tried:?} {now}");
-        }
     }
 
     #[test]

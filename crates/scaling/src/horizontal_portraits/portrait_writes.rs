@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use evenkeel_api::horizontal_portrait::spec::HorizontalPortraitSpec;
+use evenkeel_api::horizontal_portrait::status::PORTRAIT_GENERATED;
+use evenkeel_objects::condition::Condition;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::meta::Meta;
 use evenkeel_objects::object_ref::ObjectRef;
@@ -12,6 +14,7 @@ use evenkeel_objects::plan::status_writer::StatusSubject;
 use evenkeel_objects::plan::{Purpose, Write, WriteOperation};
 use serde_json::json;
 
+use super::hours_ahead::{FORECAST_MADE, forecast_workload};
 use super::portrait_objects::ExternalPortraitObjects;
 use crate::specs::horizontal_portrait::{
     CheckedHorizontalPortrait, HorizontalPortrait, portrait_name,
@@ -44,13 +47,14 @@ pub fn portraits(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
         observed
             .portraits
             .iter()
-            .filter_map(|one| without_notice(one)),
+            .filter_map(|one| without_leftovers(one)),
     );
     writes
 }
 
-/// The status without the condition that the namespace had not opted in: nothing else replaces it where no job runs.
-fn without_notice(portrait: &CheckedHorizontalPortrait) -> Option<Write> {
+/// The status without what no longer holds: that the namespace had not opted in, which nothing else replaces where no
+/// job runs, and hours ahead that the spec no longer asks for.
+fn without_leftovers(portrait: &CheckedHorizontalPortrait) -> Option<Write> {
     let HorizontalPortrait {
         metadata, status, ..
     } = &*portrait.object;
@@ -61,6 +65,12 @@ fn without_notice(portrait: &CheckedHorizontalPortrait) -> Option<Write> {
     };
     let mut after = status.clone()?;
     after.conditions.retain(|one| one.reason != NOT_OPTED_IN);
+    if after.hours_ahead.is_some() && forecast_workload(&portrait.object).is_none() {
+        after.hours_ahead = None;
+        let is_of_hours =
+            |one: &Condition| one.kind == PORTRAIT_GENERATED && one.reason == FORECAST_MADE;
+        after.conditions.retain(|one| !is_of_hours(one));
+    }
     on.write(&after)
 }
 

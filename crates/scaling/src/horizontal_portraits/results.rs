@@ -2,15 +2,14 @@
 
 use evenkeel_api::horizontal_portrait::status::{HorizontalPortraitStatus, PORTRAIT_GENERATED};
 use evenkeel_api::portrait_data::{PortraitData, read_result};
-use evenkeel_objects::condition::{Condition, settle};
-use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::condition::Condition;
 use evenkeel_objects::plan::Write;
-use evenkeel_objects::plan::status_writer::StatusSubject;
 use jiff::Timestamp;
 
 use super::jobs::JobProblem;
 use super::portrait_objects::{FoundResult, result_name};
-use crate::specs::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use super::portrait_status::write_status;
+use crate::specs::horizontal_portrait::CheckedHorizontalPortrait;
 use crate::specs::portrait::check;
 
 /// The data that there are, and what is wrong with what was found.
@@ -37,31 +36,6 @@ pub fn result(
         ..before.clone()
     };
     write_status(object, after, condition, now)
-}
-
-/// The write of a status with this condition in place of the one of its type; the conditions of others stay.
-pub(super) fn write_status(
-    object: &HorizontalPortrait,
-    mut after: HorizontalPortraitStatus,
-    condition: Condition,
-    now: Timestamp,
-) -> Option<Write> {
-    let metadata = &object.metadata;
-    let before = std::mem::take(&mut after.conditions);
-    let mut conditions = vec![condition];
-    settle(&mut conditions, &before, metadata.generation, now);
-    let others = before
-        .into_iter()
-        .filter(|one| one.kind != PORTRAIT_GENERATED);
-    after.conditions = conditions.into_iter().chain(others).collect();
-    after.observed_generation = metadata.generation;
-    let default = HorizontalPortraitStatus::default();
-    let on = StatusSubject {
-        kind: Kind::HorizontalPortrait,
-        metadata,
-        held: Some(object.status.as_ref().unwrap_or(&default)),
-    };
-    on.write(&after)
 }
 
 fn read(

@@ -563,3 +563,31 @@ fn a_portrait_of_a_namespace_that_has_opted_in_says_otherwise_no_more() {
     )];
     assert_eq!(portraits(&world.observed()), []);
 }
+
+#[test]
+fn hours_ahead_go_with_the_algorithm_that_asked_for_them() {
+    let mut world = World::new();
+    let condition = json!({"type": "PortraitGenerated", "status": "True", "reason": "Forecast",
+        "message": "m", "lastTransitionTime": at(1)});
+    let hours = json!({"time": at(1), "stepSeconds": 600, "metrics": []});
+    let status = json!({"hoursAhead": hours, "conditions": [condition]});
+    let body = |kind: &str| {
+        json!({"metadata": {"name": "ahead", "namespace": "shop"}, "spec": {"portraitType": "Predictive",
+            "scaleTargetRef": {"kind": "Deployment", "name": "web"}, "algorithm": {"type": kind}}})
+    };
+    world.ihpas.clear();
+    world.portraits = vec![created(&body("Forecast"), "p", &status)];
+    assert_eq!(portraits(&world.observed()), []);
+    world.portraits = vec![created(&body("Theirs"), "p", &status)];
+    let writes = portraits(&world.observed());
+    let [write] = &writes[..] else {
+        panic!("{writes:?}")
+    };
+    let WriteOperation::Merge(body) = &write.operation else {
+        panic!("{write:?}")
+    };
+    assert_eq!(
+        body["status"],
+        json!({"hoursAhead": null, "conditions": []})
+    );
+}

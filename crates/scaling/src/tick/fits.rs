@@ -12,8 +12,9 @@ use super::fit_past::{FitLane, FitPast, hour, past};
 use super::key::TargetKey;
 use super::target_state::TargetState;
 use super::traffic::{TrafficFitted, TrafficWork};
+use crate::targets::history_backfill::RefillState;
 use crate::targets::reference::TargetRef;
-use crate::tracker::{FitEnd, FitTask, KnownLoad, OwnFit};
+use crate::tracker::{FitEnd, FitTask, KnownLoads, OwnFit};
 
 /// The most loads that are fitted together: their pasts take 2 MB, and the names of their workloads fit into
 /// a query.
@@ -94,11 +95,20 @@ impl ScalingTargets {
     }
 
     /// What is known of the loads of a workload, for a forecast beside the ticks; `None` where it is no target.
-    pub fn known_loads(&self, workload: &TargetRef, now: Timestamp) -> Option<Vec<KnownLoad>> {
+    pub fn known_loads(&self, workload: &TargetRef, now: Timestamp) -> Option<KnownLoads> {
+        if !self.has_decided {
+            return Some(KnownLoads {
+                loads: Vec::new(),
+                is_filling: true,
+            });
+        }
         let mut states = self.states.iter();
         let is_of = |key: &TargetKey| key.workload.is_same_workload(workload);
         let (_, state) = states.find(|(key, state)| is_of(key) && state.mode.is_some())?;
-        Some(state.tracker.known_loads(now))
+        Some(KnownLoads {
+            loads: state.tracker.known_loads(now),
+            is_filling: matches!(state.refill, None | Some(RefillState::Running)),
+        })
     }
 
     /// The loads to be fitted next. Targets that act come first, and among them loads without any

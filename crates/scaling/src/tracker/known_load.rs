@@ -19,11 +19,19 @@ pub struct KnownLoad {
     pub highs: RegularSeries,
 }
 
+/// The loads of a workload.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct KnownLoads {
+    pub loads: Vec<KnownLoad>,
+    /// True while their past is still being read.
+    pub is_filling: bool,
+}
+
 impl LoadTracker {
     /// The loads that are forecast, and of which something is known.
     pub(crate) fn known_loads(&self, now: Timestamp) -> Vec<KnownLoad> {
         let known = self.loads.iter().filter_map(|load| {
-            let (model, capacity) = load.forecast_by()?;
+            let (model, capacity) = load.forecast_by?;
             Some(KnownLoad {
                 signal: load.signal.clone(),
                 model,

@@ -48,11 +48,11 @@ pub(super) struct LoadHistory {
     /// Trees of the target's own, which outlive a change of models.
     own: Option<Arc<OwnPeaks>>,
     /// What it is forecast by, and the load that one Pod is to carry; `None` where it is not forecast.
-    forecast_by: Option<(ModelSet, PodCapacity)>,
+    pub(super) forecast_by: Option<(ModelSet, PodCapacity)>,
     /// The window that it was followed with last, in minutes.
     window: usize,
     /// When trees of its own or models were last fitted, whether there came any of it or not.
-    fit: Option<LastFit>,
+    pub(super) fit: Option<LastFit>,
     /// The newest certain sum.
     pub(super) certain: Option<LoadSample>,
     /// The newest estimate, while it is newer than that.
@@ -127,11 +127,6 @@ impl LoadHistory {
             _ => return,
         };
         self.history.bridge(last.at, next.at, between);
-    }
-
-    /// What it is forecast by, and the load that one Pod is to carry; `None` where it is not forecast.
-    pub(super) const fn forecast_by(&self) -> Option<(ModelSet, PodCapacity)> {
-        self.forecast_by
     }
 
     /// The lag between the load and its measurement.
@@ -261,6 +256,7 @@ impl LoadHistory {
     /// Is forecast by a model that was fitted, where it is still the one that is asked for. One that waited for too
     /// long to go on from its past is fitted again.
     pub(super) fn adopt_model(&mut self, mut model: Box<LoadModel>, now: Timestamp) {
+        self.history.take_highs(&std::mem::take(&mut model.highs));
         if model.is_outdated(&self.history) {
             self.fit_failed(now);
             return;
@@ -326,11 +322,6 @@ impl LoadHistory {
         if let Some(fit) = &mut self.fit {
             fit.succeeded();
         }
-    }
-
-    /// Takes note that trees of its own are being fitted.
-    pub(super) const fn fitting(&mut self, fit: LastFit) {
-        self.fit = Some(fit);
     }
 
     /// The share of time in which Pods may carry too much, with what was achieved; `None` where no risk

@@ -4,8 +4,8 @@
 use std::num::NonZeroUsize;
 
 use evenkeel_forecast::{
-    Forecast, ForecastContext, ForecastRequest, LoadRingBuffer, Minutes, ModelAssets, ModelSet,
-    NotEnoughHistory, RegularSeries, Resolution, ScoredModel, SelectedForecast,
+    Forecast, ForecastContext, ForecastRequest, LoadHighs, LoadRingBuffer, Minutes, ModelAssets,
+    ModelSet, NotEnoughHistory, RegularSeries, Resolution, ScoredModel, SelectedForecast,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,6 +22,8 @@ pub struct LoadModel {
     grid: Resolution,
     /// The begin of the newest step that it has observed; `None` where it has to learn anew.
     taken: Option<Timestamp>,
+    /// The highest loads of the past that it was fitted on, until its load takes them.
+    pub(super) highs: LoadHighs,
 }
 
 /// The time up to which a load is known, and the time that a decision looks ahead from there.
@@ -65,6 +67,11 @@ impl LoadModel {
             model,
             grid: GRID,
             taken: Some(older.end()),
+            highs: LoadHighs::of(
+                (past.start()..)
+                    .step_by(60)
+                    .zip(past.values().iter().copied()),
+            ),
         };
         for value in newest {
             this.observe(value, &context);
@@ -91,6 +98,7 @@ impl LoadModel {
             model,
             grid: GRID,
             taken: Some(reach.newest),
+            highs: LoadHighs::default(),
         })
     }
 

@@ -67,7 +67,7 @@ impl LoadTracker {
         if let Some(load) = self.known(signal)
             && let Some(fit) = load.fit_due(hour, now)
         {
-            load.fitting(fit);
+            load.fit = Some(fit);
         }
     }
 

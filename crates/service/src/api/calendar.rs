@@ -63,7 +63,9 @@ pub struct PortraitEntry {
     pub expires: Option<Timestamp>,
     /// The condition that says whether there is a portrait, and why not.
     pub generated: Option<Condition>,
-    /// The highest load of each of the next hours; empty where Evenkeel computes none.
+    /// When the next hours were computed.
+    pub computed: Option<Timestamp>,
+    /// The highest ten minutes of each of the next hours; empty where Evenkeel computes none.
     pub hours: Vec<HourEntry>,
     /// The present step and the next ones, at most [`Self::MOST_STEPS`].
     pub steps: Vec<PortraitStep>,

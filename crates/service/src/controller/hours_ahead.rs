@@ -1,20 +1,19 @@
 //! The load of the next hours for HorizontalPortraits with the algorithm Forecast. The leader computes it every ten
-//! minutes, one portrait after the other, within the share of a core that fits have: with a quarter of a core some
-//! hundred portraits in ten minutes. With more of them, each is computed less often, the oldest first.
+//! minutes, one metric after the other, within the share of a core that fits have: with a quarter of a core some
+//! hundred metrics in ten minutes. With more of them, each is computed less often ([`HoursAheadAgenda`]). Fits of
+//! models take turns with them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use evenkeel_api::horizontal_portrait::hours_ahead::HoursAhead;
 use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
 use evenkeel_scaling::horizontal_portraits::{
-    HoursAheadAttempt, HoursAheadProblem, NamespacedName, compute, computed, forecast_workload,
-    hours_ahead_status, is_due, key_of,
+    HoursAheadAgenda, HoursAheadProblem, gathered, hours_ahead_fits, hours_ahead_status,
 };
 use evenkeel_scaling::specs::horizontal_portrait::HorizontalPortrait;
 use evenkeel_scaling::targets::reference::TargetRef;
-use evenkeel_scaling::tracker::KnownLoad;
+use evenkeel_scaling::tracker::KnownLoads;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -38,81 +37,76 @@ pub struct HoursAheadLoop {
     pub switch: WriteSwitch,
 }
 
-/// The last computation for each portrait.
-type Attempts = HashMap<NamespacedName, HoursAheadAttempt>;
-
 impl HoursAheadLoop {
     pub async fn run(self, cancel: CancellationToken) {
         let mut ticks = self.cluster.clock().ticks(ROUND);
-        let mut attempts = Attempts::default();
+        let mut agenda = HoursAheadAgenda::default();
         let rounds = async {
             loop {
                 ticks.tick().await;
-                self.round(&mut attempts).await;
+                self.round(&mut agenda).await;
             }
         };
         cancel.run_until_cancelled(rounds).await;
     }
 
-    /// Computes the hours ahead of all portraits that are due.
-    async fn round(&self, attempts: &mut Attempts) {
-        let Some(objects) = self.cluster.scaling().portrait_objects() else {
-            return;
-        };
-        let portraits = objects.portraits.iter().map(|one| Arc::clone(&one.object));
-        let mut asking: Vec<_> = portraits
-            .filter_map(|portrait| {
-                let workload = forecast_workload(&portrait)?;
-                Some((key_of(&portrait)?, portrait, workload))
-            })
-            .collect();
-        attempts.retain(|known, _| asking.iter().any(|(key, ..)| key == known));
-        asking.sort_by_key(|(_, portrait, _)| computed(portrait));
-        for (key, portrait, workload) in asking {
+    /// Computes the hours ahead of all portraits that are due, each as it is when its turn comes.
+    async fn round(&self, agenda: &mut HoursAheadAgenda) {
+        agenda.retain(self.portraits().iter());
+        while self.may_write() {
             let now = self.cluster.now();
-            if !self.may_write() || !is_due(&portrait, attempts.get(&key).copied(), now) {
-                continue;
-            }
+            let Some((portrait, workload)) = agenda.next(self.portraits().iter(), now) else {
+                return;
+            };
             let computed = self.compute(&portrait, workload, now).await;
-            if !computed
-                .as_ref()
-                .is_err_and(HoursAheadProblem::is_without_fit)
-            {
-                let generation = portrait.metadata.generation;
-                attempts.insert(
-                    key,
-                    HoursAheadAttempt {
-                        generation,
-                        at: now,
-                    },
-                );
-            }
-            if let Some(write) = hours_ahead_status(&portrait, computed, now) {
+            agenda.tried(&portrait, computed.as_ref(), now);
+            let portraits = self.portraits();
+            let current = portraits.iter().find(|one| {
+                let [one, before] = [one, &portrait].map(|portrait| &portrait.metadata);
+                one.uid == before.uid && one.generation == before.generation
+            });
+            let write = current.zip(computed);
+            let write =
+                write.and_then(|(current, computed)| hours_ahead_status(current, computed, now));
+            if let Some(write) = write {
                 self.queue.put(write);
             }
         }
     }
 
+    /// The portraits of namespaces that have opted in; none before they are listed.
+    fn portraits(&self) -> Vec<Arc<HorizontalPortrait>> {
+        let objects = self.cluster.scaling().portrait_objects();
+        let portraits = objects.into_iter().flat_map(|objects| objects.portraits);
+        portraits.map(|one| Arc::clone(&one.object)).collect()
+    }
+
+    /// The hours ahead of a portrait; `None` while the past of its workload is not known.
     async fn compute(
         &self,
-        portrait: &Arc<HorizontalPortrait>,
+        portrait: &HorizontalPortrait,
         workload: TargetRef,
         now: Timestamp,
-    ) -> Result<HoursAhead, HoursAheadProblem> {
-        let loads = self.loads(workload.clone()).await;
-        let (portrait, shared) = (Arc::clone(portrait), Arc::clone(&self.shared));
-        let target = workload.clone();
-        let computed = self
-            .core
-            .work(move || compute(&portrait, &workload, loads.as_deref(), &shared, now));
-        computed.await.0.unwrap_or_else(|error| {
-            tracing::error!(%error, %target, "the forecast hours ahead panicked");
-            Err(HoursAheadProblem::Failed)
-        })
+    ) -> Option<Result<HoursAhead, HoursAheadProblem>> {
+        let known = self.known(workload.clone()).await;
+        let fits = match hours_ahead_fits(portrait, &workload, known) {
+            Ok(fits) => fits?,
+            Err(problem) => return Some(Err(problem)),
+        };
+        let mut made = Vec::new();
+        for fit in fits {
+            let shared = Arc::clone(&self.shared);
+            let (one, _) = self.core.work(move || fit.make(&shared)).await;
+            made.push(one.unwrap_or_else(|error| {
+                tracing::error!(%error, target = %workload, "the forecast hours ahead panicked");
+                Err(HoursAheadProblem::Failed)
+            }));
+        }
+        Some(gathered(made, now))
     }
 
     /// What is known of the loads of a workload; `None` where it is no target.
-    async fn loads(&self, workload: TargetRef) -> Option<Vec<KnownLoad>> {
+    async fn known(&self, workload: TargetRef) -> Option<KnownLoads> {
         let (answer, known) = oneshot::channel();
         let question = LoadQuestion { workload, answer };
         let asked = self.questions.send(question).await;
@@ -136,6 +130,7 @@ mod tests {
     use evenkeel_objects::plan::WriteOperation;
     use evenkeel_placement::node_table;
     use evenkeel_scaling::load::hpa_aware::PodCapacity;
+    use evenkeel_scaling::tracker::KnownLoad;
     use evenkeel_units::Ratio;
     use serde_json::{Value, json};
 
@@ -222,41 +217,47 @@ mod tests {
     #[tokio::test]
     async fn the_leader_asks_once_in_ten_minutes_and_writes_the_series() {
         let (follower, writer, mut asked) = ahead(Leadership::default());
-        follower.round(&mut Attempts::default()).await;
+        follower.round(&mut HoursAheadAgenda::default()).await;
         assert_eq!(statuses(&writer), [Value::Null; 0], "it does not lead");
         assert!(asked.try_recv().is_err());
 
         let (leader, writer, mut asked) = ahead(Leadership::leading());
-        let mut attempts = Attempts::default();
+        let mut agenda = HoursAheadAgenda::default();
         let answers = tokio::spawn(async move {
             let mut questions = 0;
             while let Some(LoadQuestion { workload, answer }) = asked.recv().await {
                 assert_eq!(workload.to_string(), "Deployment web");
-                // It is no target at first.
-                let known = (questions > 0).then(|| vec![steady(clock::now())]);
+                // It is no target at first, and then its past is not known.
+                let known = (questions > 0).then(|| KnownLoads {
+                    loads: vec![steady(clock::now())],
+                    is_filling: questions == 1,
+                });
                 answer.send(known).unwrap();
                 questions += 1;
             }
             questions
         });
-        leader.round(&mut attempts).await;
+        leader.round(&mut agenda).await;
         let [refused] = &statuses(&writer)[..] else {
             panic!("one write")
         };
         assert_eq!(refused["conditions"][0]["reason"], "NoTarget");
-        leader.round(&mut attempts).await;
+        leader.round(&mut agenda).await;
+        assert_eq!(statuses(&writer).len(), 0, "it has just been looked for");
+        for _ in 0..2 {
+            agenda = HoursAheadAgenda::default();
+            leader.round(&mut agenda).await;
+        }
         let told = statuses(&writer).pop().unwrap();
         let points = told["hoursAhead"]["metrics"][0]["points"].as_array();
         assert_eq!(points.map(Vec::len), Some(12), "{told}");
         assert_eq!(told["conditions"][0]["reason"], "Forecast");
-        assert_eq!(attempts.len(), 1);
         leader.switch.set(Writes::Disabled);
-        attempts.clear();
-        leader.round(&mut attempts).await;
+        leader.round(&mut HoursAheadAgenda::default()).await;
         drop(leader);
         assert_eq!(
             answers.await.unwrap(),
-            2,
+            3,
             "nothing is computed that is not written"
         );
     }

@@ -8,6 +8,7 @@ mod contest;
 mod external_metric_values;
 mod fit_core;
 pub mod history_backfill;
+mod load_question;
 pub mod metrics;
 mod model_fitter;
 pub mod recent_history;
@@ -17,6 +18,7 @@ pub mod status_store;
 pub use external_metric_values::{LoadsByNamespace, ServedLoads};
 pub use fit_core::FitCore;
 pub use history_backfill::{HistoryBackfill, HistorySource};
+pub use load_question::LoadQuestion;
 pub use metrics::ScalingMetrics;
 pub use model_fitter::FitSettings;
 pub use recent_history::RecentHistory;
@@ -28,7 +30,6 @@ use std::sync::Arc;
 use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
 use evenkeel_scaling::targets::history_backfill::BackfillRequest;
-use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::settings::Settings as PlanSettings;
 use evenkeel_scaling::tick::cadence::TickSchedule;
 use evenkeel_scaling::tick::query_answers::CheckAnswers;
@@ -36,10 +37,9 @@ use evenkeel_scaling::tick::{
     ContestedTarget, FitLane, FitTold, FitWork, PanickedWork, Plans, ScalingTargets,
     ScalingTickInput, ScalingTickOutput, WorkPanic,
 };
-use evenkeel_scaling::tracker::KnownLoad;
 use jiff::{SignedDuration, Timestamp};
 use opentelemetry::KeyValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::history_backfill::Progress;
@@ -179,12 +179,7 @@ impl ScalingLoop {
                     targets = self.fill(targets, progress).await;
                 }
                 Some(question) = questions.recv() => {
-                    let LoadQuestion { workload, answer } = question;
-                    let (now, known);
-                    now = self.cluster.now();
-                    (targets, known) = work(targets, move |targets| targets.known_loads(&workload, now)).await;
-                    // The asker may have ended.
-                    let _ = answer.send(known);
+                    targets = question.answer(targets, self.cluster.now()).await;
                 }
             }
         }
@@ -364,13 +359,6 @@ fn log_panics(panics: &[WorkPanic]) {
             ),
         }
     }
-}
-
-/// The question what is known of the loads of a workload; `None` answers where it is no target.
-#[derive(Debug)]
-pub struct LoadQuestion {
-    pub workload: TargetRef,
-    pub answer: oneshot::Sender<Option<Vec<KnownLoad>>>,
 }
 
 /// The channels to the parts that work beside the loop: requests to them, and their results.

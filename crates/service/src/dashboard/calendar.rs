@@ -184,6 +184,7 @@ fn portrait(portrait: &CheckedHorizontalPortrait, now: Timestamp) -> PortraitEnt
         generated: conditions
             .find(|one| one.kind == PORTRAIT_GENERATED)
             .cloned(),
+        computed: ahead.map(|ahead| ahead.time),
         hours: ahead.map_or_else(Vec::new, |ahead| hours(ahead, now)),
         steps: known.map_or_else(Vec::new, |portrait| steps(portrait, now)),
     }
