@@ -15,6 +15,8 @@ use crate::support::dev_api::{ask, create, get, patch};
 const NAMESPACE: &str = "portraits";
 const IHPAS: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/portraits/intelligenthorizontalpodautoscalers";
 const IHPA: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/portraits/intelligenthorizontalpodautoscalers/web";
+const PORTRAITS: &str =
+    "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/portraits/horizontalportraits";
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/portraits/deployments/web";
 /// The namespace in which nothing is scaled.
 const DRAFTS: &str = "portrait-drafts";
@@ -87,6 +89,7 @@ fn a_deployment_is_scaled_in_steps_by_the_rights_of_the_service_and_a_bad_change
         served(client, IHPAS).await;
         deployment(client).await;
         let evenkeel = world.serve_scaling("http://127.0.0.1:9").await;
+        portraits_of_hours(client).await;
         let steps = json!({"grayStrategy": {"grayState": "Online", "changeCount": 2,
             "changeIntervalSeconds": 15}});
         let spec = but(&json!({
@@ -119,10 +122,53 @@ fn a_deployment_is_scaled_in_steps_by_the_rights_of_the_service_and_a_bad_change
         })
         .await;
         ask(client, "DELETE", IHPA, &Value::Null).await;
+        until_hours_are_told(client).await;
         evenkeel.assert_within_rights();
         let background = json!({"propagationPolicy": "Background"});
         ask(client, "DELETE", DEPLOYMENT, &background).await;
     });
+}
+
+/// Portraits of the hours ahead, for the Deployment and for one that is not there.
+async fn portraits_of_hours(client: &Client) {
+    served(client, PORTRAITS).await;
+    for workload in ["web", "none"] {
+        let portrait = json!({"apiVersion": "autoscaling.evenkeel.dev/v1alpha1", "kind": "HorizontalPortrait",
+            "metadata": {"name": workload}, "spec": {"portraitType": "Predictive",
+                "scaleTargetRef": {"kind": "Deployment", "name": workload}, "algorithm": {"type": "Forecast"}}});
+        create(client, PORTRAITS, &portrait).await;
+    }
+}
+
+/// The service says why there are no hours ahead, and the schema takes a whole day of them and no more.
+async fn until_hours_are_told(client: &Client) {
+    for (name, reasons) in [
+        ("web", ["NoTarget", "NothingForecast", "NotReady"]),
+        ("none", ["NoTarget"; 3]),
+    ] {
+        eventually("the hours ahead are told", async || {
+            let status = get(client, &format!("{PORTRAITS}/{name}")).await["status"].clone();
+            let reason = status["conditions"][0]["reason"].as_str();
+            holds(
+                reason.is_some_and(|reason| reasons.contains(&reason)),
+                || status.to_string(),
+            )
+        })
+        .await;
+    }
+    let point = |step: i64| {
+        json!({"timestamp": 1_800_000_000 + 600 * step, "value": "1500m", "lower": "1", "upper": "2",
+            "replicas": 6, "upperReplicas": 8})
+    };
+    for (points, code) in [(145, 422), (144, 200)] {
+        let metric = json!({"name": "cpu", "model": "auto", "points": (0..points).map(point).collect::<Vec<_>>()});
+        let hours = json!({"time": "2027-01-15T08:00:00Z", "stepSeconds": 600, "intervalPercent": 80,
+            "metrics": [metric]});
+        let path = format!("{PORTRAITS}/none/status");
+        let change = json!({"status": {"hoursAhead": hours}});
+        let (status, answer) = patch(client, &path, "merge", &change).await;
+        assert_eq!(status, code, "{answer}");
+    }
 }
 
 async fn served(client: &Client, path: &str) {

@@ -17,8 +17,8 @@ mod results;
 
 pub use self::cron_job::{TEMPLATE_HASH, job_name};
 pub use self::hours_ahead::{
-    HoursAheadFit, HoursAheadProblem, forecast_workload, gathered, hours_ahead_fits,
-    hours_ahead_status,
+    HoursAheadFit, HoursAheadPlan, HoursAheadProblem, forecast_workload, hours_ahead_status,
+    plan_hours_ahead,
 };
 pub use self::hours_ahead_agenda::HoursAheadAgenda;
 pub use self::jobs::{JobPlan, JobProblem, jobs, restore};

@@ -43,6 +43,8 @@ pub enum HoursAheadProblem {
         "no metric of {0} is forecast yet: the first forecast needs ten minutes of measurements, and evenkeel.dev/predict must not be off"
     )]
     NothingForecast(String),
+    #[error("the past of {0} is still being read")]
+    Filling(String),
     #[error("{metric}: {error}")]
     NotReady { metric: String, error: NotReady },
     #[error("internal error; see the leader's log")]
@@ -54,7 +56,7 @@ impl HoursAheadProblem {
     pub const fn is_without_fit(&self) -> bool {
         matches!(
             self,
-            Self::Model(_) | Self::NoTarget(_) | Self::NothingForecast(_)
+            Self::Model(_) | Self::NoTarget(_) | Self::NothingForecast(_) | Self::Filling(_)
         )
     }
 
@@ -64,7 +66,7 @@ impl HoursAheadProblem {
             Self::Model(_) => "InvalidSpec",
             Self::NoTarget(_) => "NoTarget",
             Self::NothingForecast(_) => "NothingForecast",
-            Self::NotReady { .. } => "NotReady",
+            Self::Filling(_) | Self::NotReady { .. } => "NotReady",
             Self::Failed => "ForecastFailed",
         }
     }
@@ -92,6 +94,14 @@ pub(super) fn last_computed(portrait: &HorizontalPortrait) -> Option<Timestamp> 
     Some(portrait.status.as_ref()?.hours_ahead.as_ref()?.time)
 }
 
+/// The forecasts to make for a portrait.
+#[derive(Debug)]
+pub struct HoursAheadPlan {
+    pub fits: Vec<HoursAheadFit>,
+    workload: String,
+    is_filling: bool,
+}
+
 /// One forecast to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HoursAheadFit {
@@ -99,29 +109,37 @@ pub struct HoursAheadFit {
     model: ModelSet,
 }
 
-/// The forecasts to make for a portrait; `None` while the past of its workload is not known yet. The portrait's own
+/// Plans the forecasts for a portrait of `workload`; `known` is `None` where that is no target. The portrait's own
 /// model counts, otherwise that of each load.
 ///
 /// # Errors
-/// The model is not accepted, or no load of the workload is forecast.
-pub fn hours_ahead_fits(
+/// The model is not accepted, no load of the workload is forecast, or its past is not known yet.
+pub fn plan_hours_ahead(
     portrait: &HorizontalPortrait,
     workload: &TargetRef,
     known: Option<KnownLoads>,
-) -> Result<Option<Vec<HoursAheadFit>>, HoursAheadProblem> {
+) -> Result<HoursAheadPlan, HoursAheadProblem> {
     let named = named_model(portrait)?;
-    let known = known.ok_or_else(|| HoursAheadProblem::NoTarget(workload.to_string()))?;
-    if known.is_filling {
-        return Ok(None);
+    let workload = workload.to_string();
+    let Some(KnownLoads { loads, is_filling }) = known else {
+        return Err(HoursAheadProblem::NoTarget(workload));
+    };
+    if loads.is_empty() {
+        return Err(if is_filling {
+            HoursAheadProblem::Filling(workload)
+        } else {
+            HoursAheadProblem::NothingForecast(workload)
+        });
     }
-    if known.loads.is_empty() {
-        return Err(HoursAheadProblem::NothingForecast(workload.to_string()));
-    }
-    let fits = known.loads.into_iter().take(MOST_AHEAD).map(|load| {
+    let fits = loads.into_iter().take(MOST_AHEAD).map(|load| {
         let model = named.unwrap_or(load.model).for_hours_ahead();
         HoursAheadFit { load, model }
     });
-    Ok(Some(fits.collect()))
+    Ok(HoursAheadPlan {
+        fits: fits.collect(),
+        workload,
+        is_filling,
+    })
 }
 
 impl HoursAheadFit {
@@ -140,31 +158,37 @@ impl HoursAheadFit {
     }
 }
 
-/// What came of all forecasts of a portrait: those that were made, or the last problem.
-///
-/// # Errors
-/// None was made.
-pub fn gathered(
-    made: Vec<Result<MetricAhead, HoursAheadProblem>>,
-    now: Timestamp,
-) -> Result<HoursAhead, HoursAheadProblem> {
-    let mut metrics = Vec::new();
-    let mut last = HoursAheadProblem::Failed;
-    for one in made {
-        match one {
-            Ok(metric) => metrics.push(metric),
-            Err(problem) => last = problem,
+impl HoursAheadPlan {
+    /// What came of all forecasts: those that were made, or the last problem.
+    ///
+    /// # Errors
+    /// None was made.
+    pub fn gathered(
+        self,
+        made: Vec<Result<MetricAhead, HoursAheadProblem>>,
+        now: Timestamp,
+    ) -> Result<HoursAhead, HoursAheadProblem> {
+        let mut metrics = Vec::new();
+        let mut last = HoursAheadProblem::Failed;
+        for one in made {
+            match one {
+                Ok(metric) => metrics.push(metric),
+                Err(HoursAheadProblem::NotReady { .. }) if self.is_filling => {
+                    last = HoursAheadProblem::Filling(self.workload.clone());
+                }
+                Err(problem) => last = problem,
+            }
         }
+        if metrics.is_empty() {
+            return Err(last);
+        }
+        Ok(HoursAhead {
+            time: now,
+            step_seconds: i32::try_from(HOURS_AHEAD_STEP.as_secs()).unwrap_or(i32::MAX),
+            interval_percent: INTERVAL,
+            metrics,
+        })
     }
-    if metrics.is_empty() {
-        return Err(last);
-    }
-    Ok(HoursAhead {
-        time: now,
-        step_seconds: i32::try_from(HOURS_AHEAD_STEP.as_secs()).unwrap_or(i32::MAX),
-        interval_percent: INTERVAL,
-        metrics,
-    })
 }
 
 fn named_model(portrait: &HorizontalPortrait) -> Result<Option<ModelSet>, HoursAheadProblem> {
@@ -215,10 +239,14 @@ pub fn hours_ahead_status(
         }
         Err(problem) => {
             let (reason, message) = (problem.reason(), problem.to_string());
+            let is_filling = matches!(problem, HoursAheadProblem::Filling(_));
             let kept = before
                 .hours_ahead
                 .clone()
                 .filter(|hours| !is_over(hours, now));
+            if kept.is_some() && is_filling {
+                return None;
+            }
             (
                 kept,
                 Condition::new(PORTRAIT_GENERATED, false, reason, message),
@@ -332,22 +360,33 @@ mod tests {
             loads: loads.to_vec(),
             is_filling: false,
         });
-        let fits = hours_ahead_fits(&portrait, &workload(), known)?.unwrap();
-        let made = fits.iter().map(|fit| fit.make(&shared));
-        gathered(made.collect(), at(NOW))
+        let plan = plan_hours_ahead(&portrait, &workload(), known)?;
+        let made = plan.fits.iter().map(|fit| fit.make(&shared)).collect();
+        plan.gathered(made, at(NOW))
     }
 
     #[test]
-    fn nothing_is_said_while_the_past_is_filled() {
-        let known = KnownLoads {
-            loads: Vec::new(),
-            is_filling: true,
+    fn a_series_is_not_disturbed_while_the_past_is_read() {
+        let filling = |loads: Vec<KnownLoad>| {
+            let known = KnownLoads {
+                loads,
+                is_filling: true,
+            };
+            let portrait = portrait(&json!({}), &Value::Null);
+            let plan = plan_hours_ahead(&portrait, &workload(), Some(known))?;
+            let shared = ModelAssets::default();
+            let made = plan.fits.iter().map(|fit| fit.make(&shared)).collect();
+            plan.gathered(made, at(NOW))
         };
-        let portrait = portrait(&json!({}), &Value::Null);
-        assert_eq!(
-            hours_ahead_fits(&portrait, &workload(), Some(known)),
-            Ok(None)
-        );
+        let reading = Err(HoursAheadProblem::Filling("Deployment web".to_owned()));
+        assert_eq!(filling(Vec::new()), reading);
+        assert_eq!(filling(vec![steady(30)]), reading);
+        let hours = filling(vec![steady(72)]).unwrap();
+        let shown = portrait(&json!({}), &json!({"hoursAhead": hours}));
+        assert!(hours_ahead_status(&shown, reading.clone(), at(NOW)).is_none());
+        let new = portrait(&json!({}), &json!({}));
+        let status = told(&new, hours_ahead_status(&new, reading, at(NOW)));
+        assert_eq!(status["conditions"][0]["reason"], "NotReady");
     }
 
     /// The status that a write leaves.

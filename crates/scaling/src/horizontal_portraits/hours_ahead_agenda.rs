@@ -71,17 +71,17 @@ impl HoursAheadAgenda {
         !is_shown && !is_tried
     }
 
-    /// Takes note of a computation; `None` where its past was not known yet.
+    /// Takes note of a computation.
     pub fn tried(
         &mut self,
         portrait: &HorizontalPortrait,
-        computed: Option<&Result<HoursAhead, HoursAheadProblem>>,
+        computed: &Result<HoursAhead, HoursAheadProblem>,
         now: Timestamp,
     ) {
         let next_step = (step(now) + 1) * HOURS_AHEAD_STEP.as_secs();
         let again = match computed {
             // Another fit on the same past would come to the same.
-            Some(Err(problem)) if !problem.is_without_fit() => Timestamp::from_second(next_step),
+            Err(problem) if !problem.is_without_fit() => Timestamp::from_second(next_step),
             _ => now.checked_add(RETRY),
         };
         let attempt = HoursAheadAttempt {
@@ -152,7 +152,7 @@ mod tests {
         let mut order = Vec::new();
         while let Some((next, _)) = agenda.next(portraits.iter(), at(NOW)) {
             order.push(next.metadata.name.clone().unwrap());
-            agenda.tried(&next, Some(&Ok(HoursAhead::default())), at(NOW));
+            agenda.tried(&next, &Ok(HoursAhead::default()), at(NOW));
         }
         assert_eq!(order, ["a", "d", "c", "b"]);
         agenda.retain([].iter());
@@ -167,18 +167,17 @@ mod tests {
         let missing = Err(HoursAheadProblem::NoTarget(String::new()));
         let made = Ok(HoursAhead::default());
         for (portrait, computed, now, is_due) in [
-            (&new, Some(&made), NOW + 119, false),
+            (&new, &made, NOW + 119, false),
             // The write did not show.
-            (&new, Some(&made), NOW + 120, true),
-            (&shown, Some(&made), NOW + 599, false),
-            (&shown, Some(&made), NOW + 600, true),
-            (&new, Some(&failed), NOW + 599, false),
-            (&new, Some(&failed), NOW + 600, true),
-            (&new, Some(&missing), NOW + 119, false),
-            (&new, Some(&missing), NOW + 120, true),
-            (&new, None, NOW + 120, true),
+            (&new, &made, NOW + 120, true),
+            (&shown, &made, NOW + 599, false),
+            (&shown, &made, NOW + 600, true),
+            (&new, &failed, NOW + 599, false),
+            (&new, &failed, NOW + 600, true),
+            (&new, &missing, NOW + 119, false),
+            (&new, &missing, NOW + 120, true),
             // The clock was set back.
-            (&new, Some(&failed), NOW - 1, true),
+            (&new, &failed, NOW - 1, true),
         ] {
             let mut agenda = HoursAheadAgenda::default();
             agenda.tried(portrait, computed, at(NOW));
@@ -189,7 +188,7 @@ mod tests {
             );
         }
         let mut agenda = HoursAheadAgenda::default();
-        agenda.tried(&shown, Some(&made), at(NOW));
+        agenda.tried(&shown, &made, at(NOW));
         let mut changed = HorizontalPortrait::clone(&shown);
         changed.metadata.generation = Some(2);
         assert!(agenda.is_due(&changed, at(NOW + 1)));

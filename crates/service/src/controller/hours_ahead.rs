@@ -9,7 +9,7 @@ use evenkeel_api::horizontal_portrait::hours_ahead::HoursAhead;
 use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
 use evenkeel_scaling::horizontal_portraits::{
-    HoursAheadAgenda, HoursAheadProblem, gathered, hours_ahead_fits, hours_ahead_status,
+    HoursAheadAgenda, HoursAheadProblem, hours_ahead_status, plan_hours_ahead,
 };
 use evenkeel_scaling::specs::horizontal_portrait::HorizontalPortrait;
 use evenkeel_scaling::targets::reference::TargetRef;
@@ -59,15 +59,13 @@ impl HoursAheadLoop {
                 return;
             };
             let computed = self.compute(&portrait, workload, now).await;
-            agenda.tried(&portrait, computed.as_ref(), now);
+            agenda.tried(&portrait, &computed, now);
             let portraits = self.portraits();
             let current = portraits.iter().find(|one| {
                 let [one, before] = [one, &portrait].map(|portrait| &portrait.metadata);
                 one.uid == before.uid && one.generation == before.generation
             });
-            let write = current.zip(computed);
-            let write =
-                write.and_then(|(current, computed)| hours_ahead_status(current, computed, now));
+            let write = current.and_then(|current| hours_ahead_status(current, computed, now));
             if let Some(write) = write {
                 self.queue.put(write);
             }
@@ -81,20 +79,16 @@ impl HoursAheadLoop {
         portraits.map(|one| Arc::clone(&one.object)).collect()
     }
 
-    /// The hours ahead of a portrait; `None` while the past of its workload is not known.
     async fn compute(
         &self,
         portrait: &HorizontalPortrait,
         workload: TargetRef,
         now: Timestamp,
-    ) -> Option<Result<HoursAhead, HoursAheadProblem>> {
+    ) -> Result<HoursAhead, HoursAheadProblem> {
         let known = self.known(workload.clone()).await;
-        let fits = match hours_ahead_fits(portrait, &workload, known) {
-            Ok(fits) => fits?,
-            Err(problem) => return Some(Err(problem)),
-        };
+        let mut plan = plan_hours_ahead(portrait, &workload, known)?;
         let mut made = Vec::new();
-        for fit in fits {
+        for fit in std::mem::take(&mut plan.fits) {
             let shared = Arc::clone(&self.shared);
             let (one, _) = self.core.work(move || fit.make(&shared)).await;
             made.push(one.unwrap_or_else(|error| {
@@ -102,7 +96,7 @@ impl HoursAheadLoop {
                 Err(HoursAheadProblem::Failed)
             }));
         }
-        Some(gathered(made, now))
+        plan.gathered(made, now)
     }
 
     /// What is known of the loads of a workload; `None` where it is no target.
@@ -229,7 +223,7 @@ mod tests {
                 assert_eq!(workload.to_string(), "Deployment web");
                 // It is no target at first, and then its past is not known.
                 let known = (questions > 0).then(|| KnownLoads {
-                    loads: vec![steady(clock::now())],
+                    loads: Vec::from_iter((questions > 1).then(|| steady(clock::now()))),
                     is_filling: questions == 1,
                 });
                 answer.send(known).unwrap();
