@@ -80,7 +80,7 @@ pub(crate) fn fitted_anew(
     past: &RegularSeries,
     context: &ForecastContext<'_>,
 ) -> Result<ScoredModel, NotEnoughHistory> {
-    let mut model = ScoredModel::new(set, horizon);
+    let mut model = ScoredModel::for_hours_ahead(set, horizon);
     if set.is_fitted() || set == ModelSet::Auto {
         model.fit(past, context)?;
     } else {

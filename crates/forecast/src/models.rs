@@ -77,13 +77,18 @@ impl ModelSet {
         )
     }
 
+    /// The same for the hours ahead.
+    pub(crate) fn model_for_hours_ahead(self, horizon: NonZeroUsize) -> Box<dyn Model> {
+        match self {
+            Self::Auto => Box::new(Blend::at_each_step(blended(horizon), horizon)),
+            other => other.model(horizon),
+        }
+    }
+
     /// A model that has seen nothing, for forecasts of `horizon` steps.
     pub(crate) fn model(self, horizon: NonZeroUsize) -> Box<dyn Model> {
         match self {
-            Self::Auto => {
-                let members = BLENDED.map(|one| one.model(horizon));
-                Box::new(Blend::towards(members.into(), horizon))
-            }
+            Self::Auto => Box::new(Blend::towards(blended(horizon), horizon)),
             Self::SHpa => Box::new(RollingModel::towards(smoothing::SHpa::default(), horizon)),
             Self::Tes => {
                 // Triple smoothing by 0.2 weighs the last four minutes of 15-second steps.
@@ -100,6 +105,10 @@ impl ModelSet {
             Self::SwishNet => Box::new(SwishModel::towards(horizon)),
         }
     }
+}
+
+fn blended(horizon: NonZeroUsize) -> Vec<Box<dyn Model>> {
+    BLENDED.map(|one| one.model(horizon)).into()
 }
 
 #[cfg(test)]

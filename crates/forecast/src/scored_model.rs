@@ -48,6 +48,14 @@ impl ScoredModel {
         }
     }
 
+    /// The same for the hours ahead.
+    pub(crate) fn for_hours_ahead(set: ModelSet, horizon: NonZeroUsize) -> Self {
+        Self {
+            model: set.model_for_hours_ahead(horizon),
+            ..Self::new(set, horizon)
+        }
+    }
+
     pub fn is(&self, set: ModelSet, horizon: NonZeroUsize) -> bool {
         self.set == set && self.horizon == horizon
     }

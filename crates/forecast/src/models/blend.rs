@@ -1,7 +1,7 @@
 //! `auto` of a backtest: a blend of the models that have enough history.
 //!
-//! Each horizon 1, 4, 16, … and the longest in use has weights of its own, from the recent errors
-//! of the members there ([`weights`]). The last value is a member, so that the blend is hardly
+//! Each horizon 1, 4, 16, … and the longest in use, hours ahead each step, has weights of its own,
+//! from the recent errors of the members there ([`weights`]). The last value is a member, so that the blend is hardly
 //! worse. Intervals are learnt from the blend's own errors. Members with parameters are first
 //! fitted on the older part of the past and weighed on the newest fifth, then fitted on all of it.
 //! It needs 10 values.
@@ -50,7 +50,20 @@ impl Blend {
     pub(crate) fn towards(members: Vec<Box<dyn Model>>, horizon: NonZeroUsize) -> Self {
         let powers = std::iter::successors(Some(1), |power: &usize| power.checked_mul(APART));
         let below = powers.take_while(|&power| power < horizon.get());
-        let horizons = below.chain([horizon.get()]);
+        Self::weighed_at(below.chain([horizon.get()]), members, horizon)
+    }
+
+    /// The same with weights at each step: a load with an hourly peak is known best by other members at the peak
+    /// than beside it. Each observation costs as much as there are steps.
+    pub(crate) fn at_each_step(members: Vec<Box<dyn Model>>, horizon: NonZeroUsize) -> Self {
+        Self::weighed_at(1..=horizon.get(), members, horizon)
+    }
+
+    fn weighed_at(
+        horizons: impl Iterator<Item = usize>,
+        members: Vec<Box<dyn Model>>,
+        horizon: NonZeroUsize,
+    ) -> Self {
         let count = members.len();
         Self {
             members: members.into(),

@@ -26,8 +26,12 @@ struct Followed {
 impl Followed {
     fn fitted(members: &[ModelSet], values: &[Option<f64>]) -> Self {
         let members = members.iter().map(|set| set.model(HORIZON)).collect();
+        Self::of(Blend::towards(members, HORIZON), values)
+    }
+
+    fn of(blend: Blend, values: &[Option<f64>]) -> Self {
         let mut followed = Self {
-            blend: Blend::towards(members, HORIZON),
+            blend,
             next: 0,
             history: LoadRingBuffer::default(),
             shared: ModelAssets::default(),
@@ -102,6 +106,24 @@ fn the_member_that_was_right_of_late_is_followed() {
         followed.blend.summary().unwrap(),
         "at step 6: naive 0 %, tes 100 %"
     );
+}
+
+/// The harm: of a load with a peak at each third step, the last value was not taken where it is exact, because the
+/// horizon with weights before that is another one.
+#[test]
+fn with_weights_at_each_step_a_short_rhythm_is_followed() {
+    let values: Vec<_> = (0..601_u32)
+        .map(|index| Some(if index % 3 == 0 { 100.0 } else { 20.0 }))
+        .collect();
+    let members = || [ModelSet::Naive, ModelSet::Ets].map(|set| set.model(HORIZON));
+    let third_step = |blend: Blend| {
+        let forecast = Followed::of(blend, &values).forecast(6).unwrap();
+        forecast.steps[2].mean
+    };
+    let each = third_step(Blend::at_each_step(members().into(), HORIZON));
+    assert!((each - 100.0).abs() < 1.0, "{each}");
+    let nearest = third_step(Blend::towards(members().into(), HORIZON));
+    assert!(nearest < 70.0, "{nearest}");
 }
 
 #[test]
