@@ -203,15 +203,16 @@ fn named_model(portrait: &HorizontalPortrait) -> Result<Option<ModelSet>, HoursA
 
 fn metric(load: &KnownLoad, model: ModelSet, forecast: &Forecast) -> MetricAhead {
     let unit = LoadUnit::of(&load.signal);
+    let quantity = |load| unit.quantity(rounded(load)).to_string();
     let replicas = |load_of_all| load.capacity.desired_for_sum(load_of_all);
     let point = |(step, ahead): (&ForecastStep, i32)| {
         let since = forecast.step.checked_mul(ahead)?;
         let interval = step.interval80;
         Some(PointAhead {
             timestamp: forecast.origin.checked_add(since).ok()?.as_second(),
-            value: unit.quantity(step.mean).to_string(),
-            lower: unit.quantity(interval.lower).to_string(),
-            upper: unit.quantity(interval.upper).to_string(),
+            value: quantity(step.mean),
+            lower: quantity(interval.lower),
+            upper: quantity(interval.upper),
             replicas: replicas(step.mean),
             upper_replicas: replicas(interval.upper),
         })
@@ -220,6 +221,15 @@ fn metric(load: &KnownLoad, model: ModelSet, forecast: &Forecast) -> MetricAhead
         name: load.signal.label(),
         model: model.as_str().to_owned(),
         points: forecast.steps.iter().zip(1..).filter_map(point).collect(),
+    }
+}
+
+/// Without digits that a forecast does not have: whole millicores and bytes.
+fn rounded(load: f64) -> f64 {
+    if load >= 10.0 {
+        load.round()
+    } else {
+        (load * 1000.0).round() / 1000.0
     }
 }
 
@@ -422,6 +432,20 @@ mod tests {
         assert_eq!(
             condition["message"],
             "cpu: 2h ahead by auto; without effect here: risk"
+        );
+    }
+
+    #[test]
+    fn quantities_have_no_more_digits_than_people_read() {
+        for (load, told) in [(1546.338, "1546m"), (9.8765, "9877u"), (0.0, "0")] {
+            assert_eq!(
+                LoadUnit::Millicores.quantity(rounded(load)).to_string(),
+                told
+            );
+        }
+        assert_eq!(
+            LoadUnit::Bytes.quantity(rounded(2e9 + 0.3)).to_string(),
+            "2G"
         );
     }
 
