@@ -2,7 +2,7 @@
 //!
 //! It is made from the highest minutes of the last eight days, which every load that is forecast keeps anyway
 //! ([`LoadRingBuffer::ten_minute_highs`]). The model is fitted anew for each forecast, so nothing else is kept. One
-//! fit of `auto` on eight days takes a second and a half of a core.
+//! fit of `auto` on eight days takes two seconds of a core.
 //!
 //! [`LoadRingBuffer::ten_minute_highs`]: crate::LoadRingBuffer::ten_minute_highs
 

@@ -1,6 +1,6 @@
 //! The load of the next hours for HorizontalPortraits with the algorithm Forecast. The leader computes it every ten
 //! minutes, one metric after the other, within the share of a core that fits have: with a quarter of a core some
-//! hundred metrics in ten minutes. With more of them, each is computed less often ([`HoursAheadAgenda`]). Fits of
+//! 75 metrics in ten minutes. With more of them, each is computed less often ([`HoursAheadAgenda`]). Fits of
 //! models take turns with them.
 
 use std::sync::Arc;
