@@ -18,7 +18,8 @@ use score::Tally;
 
 use super::context::{ForecastContext, ModelAssets};
 use super::historical_load::Recording;
-use super::hours_ahead::{HOURS_AHEAD_STEPS, fitted_anew};
+use super::hours_ahead::fitted_anew;
+use super::load_ring_buffer::LoadHighs;
 use super::models::ModelSet;
 use super::not_ready::NotReady;
 use super::prediction::Forecast;
@@ -29,8 +30,6 @@ use super::series::RegularSeries;
 pub const REFIT: usize = 250;
 /// The same hours ahead, where a model is fitted anew each time: four hours.
 const REFIT_HOURS_AHEAD: usize = 24;
-/// The newest values that it is fitted on then: eight days.
-const NEWEST_HOURS_AHEAD: usize = 8 * HOURS_AHEAD_STEPS.get();
 
 /// A load that no backtest can be made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -212,7 +211,7 @@ impl<'a> BacktestRun<'a> {
         let past = past(self.load, self.told);
         let context = context(self.load, self.told, &past, self.shared);
         let older = if self.is_hours_ahead {
-            self.told.saturating_sub(NEWEST_HOURS_AHEAD)
+            self.told.saturating_sub(LoadHighs::STEPS)
         } else {
             0
         };

@@ -22,7 +22,7 @@ use super::series::RegularSeries;
 /// Length of a step.
 pub const HOURS_AHEAD_STEP: SignedDuration = SignedDuration::from_secs(LoadHighs::STEP);
 /// The most steps: a day.
-pub const HOURS_AHEAD_STEPS: NonZeroUsize = NonZeroUsize::new(144).unwrap();
+pub const HOURS_AHEAD_STEPS: NonZeroUsize = NonZeroUsize::new(144).expect("not zero");
 /// Known steps for each step ahead: models learn their intervals on the newest fifth of the past.
 const KNOWN_FOR_EACH: usize = 6;
 /// Known steps from which there is a forecast: six hours, for one hour ahead.

@@ -7,9 +7,7 @@ use crate::series::RegularSeries;
 /// By the day, for the limit of what a floor covers.
 type DailyHighs = StepHighs<86_400, 14>;
 /// By ten minutes, for the same time on earlier days.
-type TenMinuteHighs = StepHighs<{ LoadHighs::STEP }, EIGHT_DAYS>;
-/// In steps of ten minutes.
-const EIGHT_DAYS: usize = 8 * 144;
+type TenMinuteHighs = StepHighs<{ LoadHighs::STEP }, { LoadHighs::STEPS }>;
 
 /// The highest load of each of the last fourteen days of UTC, and of each ten minutes of the last
 /// eight days.
@@ -35,6 +33,8 @@ const UNSEEN: u16 = u16::MAX;
 impl LoadHighs {
     /// Seconds of a step within a day.
     pub const STEP: i64 = 600;
+    /// Such steps that are remembered: eight days.
+    pub(crate) const STEPS: usize = 8 * 144;
 
     /// Of a past: means of minutes, each with seconds since the epoch; NaN is left out.
     pub fn of(minutes: impl IntoIterator<Item = (i64, f32)>) -> Self {
@@ -82,7 +82,7 @@ impl LoadHighs {
     /// The highest means of minutes of the steps that are over at `now`, from the first known.
     pub(super) fn series(&self, now: Timestamp) -> Option<RegularSeries> {
         let after = now.as_second().div_euclid(Self::STEP);
-        let steps = after - length::<EIGHT_DAYS>()..after;
+        let steps = after - length::<{ Self::STEPS }>()..after;
         let first = steps
             .clone()
             .find(|step| self.ten_minutes.get(*step).is_some())?;

@@ -159,10 +159,10 @@ impl HoursAheadFit {
 }
 
 impl HoursAheadPlan {
-    /// What came of all forecasts: those that were made, or the last problem.
+    /// The forecasts that were made.
     ///
     /// # Errors
-    /// None was made.
+    /// None was made, and the last problem.
     pub fn gathered(
         self,
         made: Vec<Result<MetricAhead, HoursAheadProblem>>,

@@ -1,5 +1,5 @@
-//! Which portrait has its hours ahead computed next: namespaces take turns, and in a namespace the portrait with the
-//! oldest series comes first. So a namespace with many portraits delays its own alone.
+//! The order in which portraits have their hours ahead computed: namespaces take turns, and in a namespace the portrait
+//! with the oldest series comes first. So a namespace with many portraits delays its own alone.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -94,7 +94,7 @@ impl ScalingTargets {
         }
     }
 
-    /// What is known of the loads of a workload, for a forecast beside the ticks; `None` where it is no target.
+    /// The known loads of a workload, for a forecast beside the ticks; `None` where it is no target.
     pub fn known_loads(&self, workload: &TargetRef, now: Timestamp) -> Option<KnownLoads> {
         if !self.has_decided {
             return Some(KnownLoads {

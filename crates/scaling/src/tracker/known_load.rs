@@ -1,4 +1,4 @@
-//! What is known of the loads of a target, for a forecast beside its ticks.
+//! The known loads of a target, for a forecast beside its ticks.
 
 use evenkeel_forecast::{ModelSet, RegularSeries};
 use evenkeel_metrics::signal::Signal;

@@ -47,7 +47,7 @@ pub(super) struct LoadHistory {
     peaks: Option<Box<TrackedPeaks>>,
     /// Trees of the target's own, which outlive a change of models.
     own: Option<Arc<OwnPeaks>>,
-    /// What it is forecast by, and the load that one Pod is to carry; `None` where it is not forecast.
+    /// The model that forecasts it, and the load that one Pod is to carry; `None` where it is not forecast.
     pub(super) forecast_by: Option<(ModelSet, PodCapacity)>,
     /// The window that it was followed with last, in minutes.
     window: usize,

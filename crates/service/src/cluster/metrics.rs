@@ -163,7 +163,6 @@ impl ClusterMetrics {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_objects::capacities::Capacities;
     use evenkeel_objects::node::Node;
     use jiff::Timestamp;
     use serde_json::json;
@@ -174,12 +173,8 @@ mod tests {
     #[test]
     fn nodes_are_counted_by_the_capacities_that_they_tell() {
         let state = ClusterState::new(Settings {
-            table: evenkeel_placement::node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
             expects_metrics: true,
-            balances_scale_in: false,
-            shape_policy: None,
+            ..Settings::default()
         });
         for (name, annotations) in [
             ("a", json!({"evenkeel.dev/network-capacity": "1Gbps"})),

@@ -54,7 +54,7 @@ pub(crate) use score_label_views::LabelPlanView;
 pub use second_scheduler::SecondScheduler;
 
 /// The settings of the cluster's state.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
     /// The times for which measurements and reservations are believed.
     pub table: node_table::Settings,

@@ -259,9 +259,7 @@ async fn get<T: DeserializeOwned>(
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_objects::capacities::Capacities;
     use evenkeel_objects::plan::{Purpose, WriteOperation};
-    use evenkeel_placement::node_table;
     use jiff::Timestamp;
     use serde_json::json;
 
@@ -275,14 +273,7 @@ mod tests {
     const RESULT: &str = "/api/v1/namespaces/shop/configmaps/web-predictive-result";
 
     fn cluster() -> ClusterState {
-        let cluster = ClusterState::new(ClusterSettings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
-            expects_metrics: false,
-            balances_scale_in: false,
-            shape_policy: None,
-        });
+        let cluster = ClusterState::new(ClusterSettings::default());
         let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3",
             "annotations": {"evenkeel.dev/enabled": "true"}}});
         let namespace = serde_json::from_value(namespace).unwrap();

@@ -99,7 +99,7 @@ impl HoursAheadLoop {
         plan.gathered(made, now)
     }
 
-    /// What is known of the loads of a workload; `None` where it is no target.
+    /// The known loads of a workload; `None` where it is no target.
     async fn known(&self, workload: TargetRef) -> Option<KnownLoads> {
         let (answer, known) = oneshot::channel();
         let question = LoadQuestion { workload, answer };
@@ -120,9 +120,7 @@ impl HoursAheadLoop {
 mod tests {
     use evenkeel_forecast::{HOURS_AHEAD_STEP, ModelSet, RegularSeries};
     use evenkeel_metrics::signal::Signal;
-    use evenkeel_objects::capacities::Capacities;
     use evenkeel_objects::plan::WriteOperation;
-    use evenkeel_placement::node_table;
     use evenkeel_scaling::load::hpa_aware::PodCapacity;
     use evenkeel_scaling::tracker::KnownLoad;
     use evenkeel_units::Ratio;
@@ -137,14 +135,7 @@ mod tests {
 
     /// A cluster with a portrait of its own for the Deployment `web` of an opted-in namespace.
     fn cluster() -> ClusterState {
-        let cluster = ClusterState::new(ClusterSettings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
-            expects_metrics: false,
-            balances_scale_in: false,
-            shape_policy: None,
-        });
+        let cluster = ClusterState::new(ClusterSettings::default());
         let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3",
             "annotations": {"evenkeel.dev/enabled": "true"}}});
         let namespace = serde_json::from_value(namespace).unwrap();

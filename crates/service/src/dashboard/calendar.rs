@@ -197,7 +197,10 @@ fn hours(ahead: &HoursAhead, now: Timestamp) -> Vec<HourEntry> {
     let hours = ahead.metrics.iter().flat_map(|metric| {
         let coming = metric.points.iter();
         let is_over = |point: &&PointAhead| {
-            point.timestamp + i64::from(ahead.step_seconds) <= now.as_second()
+            let end = point
+                .timestamp
+                .saturating_add(i64::from(ahead.step_seconds));
+            end <= now.as_second()
         };
         let coming: Vec<_> = coming.skip_while(is_over).collect();
         let hours = coming.chunks(per_hour.max(1)).filter_map(|points| {

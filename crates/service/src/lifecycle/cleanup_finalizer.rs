@@ -225,8 +225,6 @@ mod tests {
 
     use axum::body::Body;
     use axum::http::{Method, Request, Response};
-    use evenkeel_objects::capacities::Capacities;
-    use evenkeel_placement::node_table;
     use serde_json::{Value, json};
 
     use super::*;
@@ -290,12 +288,8 @@ mod tests {
             Removal {
                 client: Client::new(service, "default"),
                 cluster: ClusterState::new(Settings {
-                    table: node_table::Settings::default(),
-                    capacities: Capacities::default(),
-                    caps_as_demand: false,
                     expects_metrics: true,
-                    balances_scale_in: false,
-                    shape_policy: None,
+                    ..Settings::default()
                 }),
                 namespace: "evenkeel-system".to_owned(),
                 kinds: Vec::new(),

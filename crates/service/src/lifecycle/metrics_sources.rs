@@ -173,8 +173,6 @@ fn signals(
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_objects::capacities::Capacities;
-    use evenkeel_placement::node_table;
     use serde_json::json;
 
     use super::*;
@@ -183,12 +181,8 @@ mod tests {
     #[test]
     fn a_kubelet_is_reached_where_its_node_says() {
         let cluster = ClusterState::new(Settings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
             expects_metrics: true,
-            balances_scale_in: false,
-            shape_policy: None,
+            ..Settings::default()
         });
         let internal = |address: &str| json!({"type": "InternalIP", "address": address});
         for (name, addresses, port) in [

@@ -1,12 +1,10 @@
 use evenkeel_metrics::signal::ResourceName;
 use evenkeel_objects::annotations::{BOUNDS, SCALING_STATUS};
-use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::custom_kind::CustomKind;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::scaled_kind::ScaledKind;
 use evenkeel_objects::start_time::StartTime;
-use evenkeel_placement::node_table;
 use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::target_objects::TargetPodFacts;
 use jiff::{SignedDuration, Timestamp};
@@ -21,14 +19,7 @@ use crate::cluster::state::{ClusterState, Settings};
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn state() -> ClusterState {
-    ClusterState::new(Settings {
-        table: node_table::Settings::default(),
-        capacities: Capacities::default(),
-        caps_as_demand: false,
-        expects_metrics: false,
-        balances_scale_in: false,
-        shape_policy: None,
-    })
+    ClusterState::new(Settings::default())
 }
 
 fn namespace(state: &ClusterState, annotations: &Value) {

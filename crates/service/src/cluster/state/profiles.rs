@@ -343,23 +343,14 @@ mod tests {
     use std::time::Duration;
 
     use evenkeel_clock as clock;
-    use evenkeel_objects::capacities::Capacities;
     use evenkeel_objects::controller_key::ControllerKey;
-    use evenkeel_placement::node_table;
     use serde_json::{Value, json};
 
     use super::*;
     use crate::cluster::Settings;
 
     fn cluster() -> ClusterState {
-        ClusterState::new(Settings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
-            expects_metrics: false,
-            balances_scale_in: false,
-            shape_policy: None,
-        })
+        ClusterState::new(Settings::default())
     }
 
     fn profile(namespace: &str, kind: &str) -> ReplicaProfile {

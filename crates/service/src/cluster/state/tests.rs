@@ -14,15 +14,12 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn state() -> ClusterState {
     ClusterState::new(Settings {
-        table: node_table::Settings::default(),
         capacities: Capacities::new(
             Vec::new(),
             Resources::new([None, None, Some(Amount::new(1000)), None, None]),
         ),
-        caps_as_demand: false,
         expects_metrics: true,
-        balances_scale_in: false,
-        shape_policy: None,
+        ..Settings::default()
     })
 }
 

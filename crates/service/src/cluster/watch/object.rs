@@ -320,8 +320,6 @@ scaled!(
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_objects::capacities::Capacities;
-    use evenkeel_placement::node_table;
     use jiff::Timestamp;
     use serde_json::{Value, json};
 
@@ -329,14 +327,7 @@ mod tests {
     use crate::cluster::Settings;
 
     fn state() -> ClusterState {
-        let state = ClusterState::new(Settings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
-            expects_metrics: false,
-            balances_scale_in: false,
-            shape_policy: None,
-        });
+        let state = ClusterState::new(Settings::default());
         let namespace = json!({"metadata": {"name": "shop",
             "annotations": {"evenkeel.dev/enabled": "true"}}});
         let namespace = serde_json::from_value(namespace).unwrap();

@@ -5,8 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
 use axum::http::{Request, Response};
-use evenkeel_objects::capacities::Capacities;
-use evenkeel_placement::node_table;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
@@ -310,12 +308,8 @@ impl Watched {
 
     fn on(api: Api) -> Self {
         let state = ClusterState::new(Settings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
             expects_metrics: true,
-            balances_scale_in: false,
-            shape_policy: None,
+            ..Settings::default()
         });
         let metrics = ClusterMetrics::default();
         let lease = LeaseName {

@@ -1,11 +1,10 @@
-use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::no_headroom::NoHeadroom;
 use evenkeel_objects::plan::{Purpose, Write};
+use evenkeel_placement::NodesToScore;
 use evenkeel_placement::balance::{Normalization, ScoringStrategy};
 use evenkeel_placement::plan::overload::Settings as Taints;
 use evenkeel_placement::profile::ProfileTable;
 use evenkeel_placement::score_term_rules::ScoreTermRules;
-use evenkeel_placement::{NodesToScore, node_table};
 use evenkeel_units::{Ratio, Resources, max_age};
 use serde_json::json;
 
@@ -39,14 +38,7 @@ pub(in crate::controller) fn policy() -> SchedulingPolicy {
 
 /// A namespace to be mirrored with a value to be told of, and a refused Pod that now fits.
 fn cluster() -> ClusterState {
-    let cluster = ClusterState::new(Settings {
-        table: node_table::Settings::default(),
-        capacities: Capacities::default(),
-        caps_as_demand: false,
-        expects_metrics: false,
-        balances_scale_in: false,
-        shape_policy: None,
-    });
+    let cluster = ClusterState::new(Settings::default());
     let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3", "annotations": {
         "evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "80%"}}});
     cluster.apply_namespace(&serde_json::from_value(namespace).unwrap(), NOW);

@@ -1,5 +1,3 @@
-use evenkeel_objects::capacities::Capacities;
-use evenkeel_placement::node_table;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -12,14 +10,7 @@ const PROBED: &str =
     "/api/v1/namespaces/evenkeel-system/pods/evenkeel-could-write-a-condition/status";
 
 fn cluster() -> ClusterState {
-    let cluster = ClusterState::new(Settings {
-        table: node_table::Settings::default(),
-        capacities: Capacities::default(),
-        caps_as_demand: false,
-        expects_metrics: false,
-        balances_scale_in: false,
-        shape_policy: None,
-    });
+    let cluster = ClusterState::new(Settings::default());
     let profile = json!({"metadata": {"name": "web", "namespace": "shop"},
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}}});
     cluster.apply_profile(&serde_json::from_value(profile).unwrap());

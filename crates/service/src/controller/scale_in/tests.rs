@@ -1,10 +1,8 @@
 use std::cell::RefCell;
 
-use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::plan::WriteOperation;
-use evenkeel_placement::node_table;
 use evenkeel_scaling::targets::reference::TargetRef;
 use jiff::SignedDuration;
 use json_patch::PatchOperation;
@@ -30,12 +28,8 @@ struct World {
 impl World {
     fn new() -> Self {
         let cluster = ClusterState::new(Settings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
-            expects_metrics: false,
             balances_scale_in: true,
-            shape_policy: None,
+            ..Settings::default()
         });
         let node = json!({"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "4"},
             "conditions": [{"type": "Ready", "status": "True"}]}});

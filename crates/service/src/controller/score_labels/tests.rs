@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 
 use evenkeel_metrics::usage::{NodeSample, UsageSample};
-use evenkeel_objects::capacities::Capacities;
-use evenkeel_placement::node_table;
 use evenkeel_placement::score_term_rules::ScoreTermRules;
 use evenkeel_units::{Amount, Resource, Resources};
 use serde_json::{Value, json};
@@ -35,12 +33,9 @@ impl PlannedLabels {
         };
         let policy = Arc::new(policy);
         let cluster = ClusterState::new(Settings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
             expects_metrics: true,
-            balances_scale_in: false,
             shape_policy: Some(Arc::clone(&policy)),
+            ..Settings::default()
         });
         for kind in WATCHED {
             cluster.set_synced(kind);
@@ -347,14 +342,7 @@ fn a_pod_with_terms_counts_under_the_shape_that_it_reads() {
 /// A replica without score labels still finds the labels of an earlier configuration.
 #[test]
 fn labels_of_an_earlier_configuration_are_removed() {
-    let cluster = ClusterState::new(Settings {
-        table: node_table::Settings::default(),
-        capacities: Capacities::default(),
-        caps_as_demand: false,
-        expects_metrics: false,
-        balances_scale_in: false,
-        shape_policy: None,
-    });
+    let cluster = ClusterState::new(Settings::default());
     let mut planned = PlannedLabels::new(0);
     planned.rounds.cluster = cluster;
     planned.rounds.policy = Arc::new(policy());

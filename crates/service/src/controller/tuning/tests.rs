@@ -1,12 +1,10 @@
 use std::collections::HashMap;
 
 use evenkeel_objects::annotations::{RESIZED, TUNING_STATUS};
-use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::plan::{Purpose, WriteOperation};
 use evenkeel_objects::pod::Pod;
-use evenkeel_placement::node_table;
 use evenkeel_units::Amount;
 use evenkeel_units::cpu_memory::CpuMemory;
 use serde_json::{Value, json};
@@ -30,14 +28,7 @@ struct World {
 
 impl World {
     fn new(annotations: &Value) -> Self {
-        let cluster = ClusterState::new(ClusterSettings {
-            table: node_table::Settings::default(),
-            capacities: Capacities::default(),
-            caps_as_demand: false,
-            expects_metrics: false,
-            balances_scale_in: false,
-            shape_policy: None,
-        });
+        let cluster = ClusterState::new(ClusterSettings::default());
         let node = json!({"metadata": {"name": "a", "uid": "a"}, "status": {
             "conditions": [{"type": "Ready", "status": "True"}],
             "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
