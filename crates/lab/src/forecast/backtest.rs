@@ -36,9 +36,10 @@ every step up to the largest horizon, with the data up to that value only. Param
 estimated at the first of these origins and at every 250th after it. The error at horizon 12 is
 that of the twelfth step alone.
 
-With times as the horizon, the load is the highest value of each ten minutes, as in the hours ahead
-of a HorizontalPortrait, and a step is ten minutes: 6, 36 and 144 are an hour, six hours and a day.
-As there, models are fitted anew on the newest eight days, here every 24 steps (four hours).
+With times as the horizon, the load is the highest value of each ten minutes, and the file needs one
+in each. So it is in the hours ahead of a HorizontalPortrait. A step is then ten minutes: 6, 36 and
+144 are an hour, six hours and a day. As there, models are fitted anew on the newest eight days, here
+every 24 steps (four hours).
 
 naive is the last value, and seasonal-naive the value of a day ago. tes and s-hpa are smoothing
 models. arima and ets are estimated on the last 2,000 values, gbdt (boosted trees) on the last
