@@ -95,7 +95,7 @@ withPage("each view shows what it is for", {}, async (page) => {
   await shows(page, "#main table", /NotEnoughHistory/);
   await shows(page, "#main table", /FloorContested/);
   await page.getByRole("tab", { name: "Calendar" }).click();
-  await holds(page, "#main", ["office-hours", "open now", "61 is not a minute", "1 portrait fails", "3 resized"]);
+  await holds(page, "#main", ["office-hours", "open now", "61 is not a minute", "1 portrait fails", "3 hours ahead", "3 resized"]);
 });
 
 withPage("every figure is two clicks away", {}, async (page) => {

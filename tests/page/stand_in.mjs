@@ -114,40 +114,13 @@ export function history() {
   return { step: 15, points };
 }
 
-export function calendar() {
-  const later = (seconds) => new Date(NOW + seconds * 1000).toISOString();
-  const ready = (status, reason, message) => ({ type: "Ready", status, reason, message, lastTransitionTime: ago(5000) });
-  return {
-    cronHpas: [
-      { namespace: "shop", name: "office-hours", target: "HorizontalPodAutoscaler web", suspended: false, problem: null,
-        crons: [{ name: "morning", when: "0 8 * * 1-5 to 0 18 * * 1-5 Europe/Vienna", replicas: 10, suspended: false }],
-        status: { active: { minReplicas: 10, until: later(7000) }, lastRun: null, crons: [], conditions: [ready("True", "Followed", "the crons are followed for HorizontalPodAutoscaler web")],
-          nextRuns: [{ cron: "morning", time: ago(600), localTime: "", replicas: 10, end: later(7000) }, { cron: "morning", time: later(86000), localTime: "", replicas: 10, end: later(122000) }] } },
-      { namespace: "shop", name: "sale", target: "Deployment search", suspended: false, problem: "crons[0].schedule: 61 is not a minute", crons: [],
-        status: { nextRuns: [], conditions: [ready("False", "Invalid", "crons[0].schedule: 61 is not a minute")] } },
-    ],
-    ihpas: [{ namespace: "shop", name: "checkout", target: "Deployment checkout", problem: null, status: {
-      currentReplicas: 6, desired: { onlineReplicas: 6, cutoffReplicas: 2, standbyReplicas: 0 }, currentPortraitValue: { provider: "predictive", replicas: 6 },
-      portraits: [{ provider: "predictive", priority: 10, outcome: "Value", replicas: 6, expireTime: later(900) },
-        { provider: "night", priority: 5, outcome: "Failed", reason: "Expired", message: "the job has not written for 20 min" }],
-      gray: { grayPercent: 40, progress: "InProgress", phase: "Waiting", onlineReplicas: 8, toReplicas: 6, from: {}, nextTime: later(60) },
-      stability: null, conditions: [] } }],
-    portraits: [{ namespace: "shop", name: "checkout-predictive", target: "Deployment checkout", problem: null, expires: later(3600),
-      steps: [{ at: ago(300), replicas: 6 }, { at: later(600), replicas: 9 }, { at: later(1800), replicas: 4 }] }],
-    tuning: [{ namespace: "shop", kind: "Deployment", name: "web", status: { mode: "on", resized: 3, containers: { app: {
-      resources: { requests: { cpu: "420m" }, limits: { cpu: "600m", memory: "300Mi" } }, reasons: { memory: "Steady" } } }, pending: [] } }],
-    resizes: [{ namespace: "shop", pod: "web-1", node: "large-1", by: "tuning", at: ago(900), phase: null, message: null,
-      from: { app: { limits: { cpu: "1", memory: "400Mi" } } }, to: { app: { limits: { cpu: "600m", memory: "300Mi" } } } }],
-  };
-}
-
 /** The state of the default scenario: six nodes, some placements, four workloads. */
 export function usual() {
   const next = random(3);
   const names = ["large-1", "large-2", "medium-1", "medium-2", "small-1", "small-2"];
   const nodes = names.map((name, index) => node(name, next, {
     over: index === 4, taint: index === 4 ? "evenkeel.dev/overloaded=networkIo:NoSchedule" : null, estimated: index === 5 }));
-  return { nodes, placements: placements(40, names), statuses: targets(), calendar: calendar(), hpas: hpas(), replay: undefined };
+  return { nodes, placements: placements(40, names), statuses: targets(), calendar: recorded("calendar.json"), hpas: hpas(), replay: undefined };
 }
 
 function hpas() {

@@ -123,3 +123,19 @@ pub struct ResizeEntry {
     pub from: Value,
     pub to: Value,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_str, from_value, to_value};
+
+    use super::Calendar;
+
+    /// The page's tests show this file. Without this a renamed field fails only where there is a browser.
+    #[test]
+    fn the_calendar_of_the_page_s_tests_has_every_field() {
+        let text = include_str!("../../../../tests/page/recorded/calendar.json");
+        let recorded: Value = from_str(text).unwrap();
+        let calendar: Calendar = from_value(recorded.clone()).unwrap();
+        assert_eq!(to_value(&calendar).unwrap(), recorded);
+    }
+}
