@@ -35,6 +35,17 @@ pub struct ModelAssets {
 }
 
 impl ModelAssets {
+    /// The same with the network of one load.
+    pub fn with_swish(&self, swish: Option<SwishLoad>) -> Self {
+        Self {
+            calendar: self.calendar.clone(),
+            peaks: Arc::clone(&self.peaks),
+            trainer: self.trainer.clone(),
+            swish,
+            residual_checks: self.residual_checks,
+        }
+    }
+
     pub fn for_peaks(&self) -> PeakContext<'_> {
         PeakContext {
             calendar: &self.calendar,

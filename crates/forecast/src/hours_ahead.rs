@@ -14,6 +14,7 @@ use super::context::{ForecastContext, ModelAssets};
 use super::historical_load::Recording;
 use super::load_ring_buffer::LoadHighs;
 use super::models::ModelSet;
+use super::network::SWISH_STEPS;
 use super::not_ready::{NotEnoughHistory, NotReady};
 use super::prediction::Forecast;
 use super::scored_model::ScoredModel;
@@ -23,6 +24,7 @@ use super::series::RegularSeries;
 pub const HOURS_AHEAD_STEP: SignedDuration = SignedDuration::from_secs(LoadHighs::STEP);
 /// The most steps: a day.
 pub const HOURS_AHEAD_STEPS: NonZeroUsize = NonZeroUsize::new(144).expect("not zero");
+const SWISH_AHEAD: NonZeroUsize = NonZeroUsize::new(SWISH_STEPS).expect("not zero");
 /// Known steps for each step ahead: models learn their intervals on the newest fifth of the past.
 const KNOWN_FOR_EACH: usize = 6;
 /// Known steps from which there is a forecast: six hours, for one hour ahead.
@@ -30,16 +32,17 @@ const LEAST: usize = 36;
 
 impl ModelSet {
     /// The model that makes the forecast hours ahead in place of this one. `s-hpa` and `tes` extrapolate the last
-    /// minutes, and a network of `swish-net` is for the steps that it was trained on: for these it is `auto`.
+    /// minutes: for these it is `auto`.
     pub const fn for_hours_ahead(self) -> Self {
         match self {
-            Self::SHpa | Self::Tes | Self::SwishNet => Self::Auto,
+            Self::SHpa | Self::Tes => Self::Auto,
             other => other,
         }
     }
 }
 
-/// Forecasts `past`, which has a step of ten minutes: as far ahead as a sixth of what is known of it, at most a day.
+/// Forecasts `past`, which has a step of ten minutes: as far ahead as a sixth of what is known of it, at most a day,
+/// and two hours for `swish-net`, which answers twelve steps.
 ///
 /// # Errors
 /// [`NotReady`]: the newest half hour is missing, or too little is known for the model.
@@ -55,7 +58,10 @@ pub fn hours_ahead(
         return Err(not_ready(NotEnoughHistory { need: LEAST, have }));
     }
     let horizon = NonZeroUsize::new(have / KNOWN_FOR_EACH).unwrap_or(NonZeroUsize::MIN);
-    let horizon = horizon.min(HOURS_AHEAD_STEPS);
+    let horizon = horizon.min(match set {
+        ModelSet::SwishNet => SWISH_AHEAD,
+        _ => HOURS_AHEAD_STEPS,
+    });
     let back = |steps: usize| {
         let steps = i32::try_from(steps).ok()?;
         past.end().checked_sub(past.step().checked_mul(steps)?).ok()
@@ -81,7 +87,9 @@ pub(crate) fn fitted_anew(
     context: &ForecastContext<'_>,
 ) -> Result<ScoredModel, NotEnoughHistory> {
     let mut model = ScoredModel::for_hours_ahead(set, horizon);
-    if set.is_fitted() || set == ModelSet::Auto {
+    // A fit of `swish-net` takes a network that was trained before, and no errors for its intervals.
+    let is_learnt_by_fit = set.is_fitted() && set != ModelSet::SwishNet;
+    if is_learnt_by_fit || set == ModelSet::Auto {
         model.fit(past, context)?;
     } else {
         model.learn(past, context);
@@ -156,12 +164,13 @@ mod tests {
     fn models_of_the_last_minutes_leave_it_to_auto() {
         let made_by = ModelSet::ALL.map(ModelSet::for_hours_ahead);
         for (set, by) in ModelSet::ALL.into_iter().zip(made_by) {
-            let is_left = [ModelSet::SHpa, ModelSet::Tes, ModelSet::SwishNet].contains(&set);
+            let is_left = [ModelSet::SHpa, ModelSet::Tes].contains(&set);
             assert_eq!(by, if is_left { ModelSet::Auto } else { set });
             let ahead = hours_ahead(&past(noisy(300)), by, &ModelAssets::default());
-            // Without a trainer trees and networks are not fitted.
-            let needs_trainer = matches!(by, ModelSet::Gbdt | ModelSet::Gru | ModelSet::ArimaGru);
-            assert_eq!(ahead.is_err(), needs_trainer, "{set}");
+            // Trees and networks need a trainer, or a network that was trained before.
+            use ModelSet::{ArimaGru, Gbdt, Gru, SwishNet};
+            let needs_more = matches!(by, Gbdt | Gru | ArimaGru | SwishNet);
+            assert_eq!(ahead.is_err(), needs_more, "{set}");
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct SwishSettings {
     pub held_out: usize,
     /// One in so many rows is learnt without its load's name.
     pub unnamed: usize,
+    /// The most rows that are learnt, of all loads together, evenly spread over each.
+    pub most_rows: usize,
     pub seed: u64,
 }
 
@@ -47,6 +49,7 @@ impl Default for SwishSettings {
             },
             held_out: 8,
             unnamed: 8,
+            most_rows: usize::MAX,
             seed: 1,
         }
     }
@@ -60,6 +63,22 @@ struct Rows {
 
 /// Loads with fewer rows are refused.
 const LEAST: usize = 60;
+
+impl SwishSeries<'_> {
+    /// Has enough values in a row for [`fit_swish`].
+    pub fn is_long_enough(&self) -> bool {
+        self.whole_windows().count() >= LEAST
+    }
+
+    /// Windows without a missing value, by the index of their first value.
+    fn whole_windows(&self) -> impl Iterator<Item = (usize, &[f64])> {
+        let windows = self.values.windows(2 * SWISH_STEPS).enumerate();
+        windows.filter(|(_, values)| {
+            let (known, _) = values.split_at(SWISH_STEPS);
+            values.iter().all(|value| value.is_finite()) && known.iter().any(|&value| value != 0.0)
+        })
+    }
+}
 
 /// A network for all of `series`, known by index; starts from `before`.
 ///
@@ -78,6 +97,12 @@ pub fn fit_swish(
     if before.is_some_and(|net| net.shape() != shape) {
         return Err(NetworkError::OtherShape);
     }
+    if series.is_empty() {
+        return Err(NetworkError::TooFew {
+            have: 0,
+            need: LEAST,
+        });
+    }
     let mut all = Rows::default();
     for (one, category) in series.iter().zip(0..) {
         let mut rows = rows(one, category, calendar);
@@ -93,6 +118,9 @@ pub fn fit_swish(
         all.judged.extend(rows.split_off(have - held_out));
         rows.truncate(first);
         all.learnt.extend(rows);
+    }
+    for rows in [&mut all.learnt, &mut all.judged] {
+        thin(rows, settings.most_rows);
     }
     let source = RandomSource::new(settings.seed).stream("swish-net");
     let parameters = before.map_or_else(
@@ -113,10 +141,19 @@ pub fn fit_swish(
     Ok(SwishNet::new(shape, &fitted)?)
 }
 
+/// Keeps one in so many rows that at most `most` remain.
+fn thin(rows: &mut Vec<SwishTrainingRow>, most: usize) {
+    let one_in = rows.len().div_ceil(most.max(1)).max(1);
+    let mut place = 0;
+    rows.retain(|_| {
+        place += 1;
+        (place - 1) % one_in == 0
+    });
+}
+
 /// Oldest first.
 fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<SwishTrainingRow> {
-    let windows = series.values.windows(2 * SWISH_STEPS).zip(0..);
-    let rows = windows.filter_map(|(values, from)| {
+    let rows = series.whole_windows().filter_map(|(from, values)| {
         let (known, coming) = values.split_first_chunk::<SWISH_STEPS>()?;
         let window = SwishWindow::of(known)?;
         let last = i32::try_from(from + SWISH_STEPS - 1).ok()?;

@@ -30,7 +30,8 @@ fn a_model_that_is_named_serves_once_it_is_fitted_and_auto_where_its_network_is_
         let named = |model: &str| json!({"evenkeel.dev/predict": model});
         world.annotate(HPA, named("swish-net")).await;
         let _controllers = world.controllers().await;
-        let _service = world.serve(&[]).await;
+        let file = ("scaling.swishNet", "/var/lib/evenkeel/missing.safetensors");
+        let _service = world.serve(&[file]).await;
         let waits = "swish-net waits to be fitted";
         let shown = world
             .until_shown("auto stands in for the network", |shown| {

@@ -230,6 +230,11 @@ impl Minutes {
         &self.values
     }
 
+    /// The highest minute of each ten, from those that hold the first minute; NaN where none is known.
+    pub fn ten_minute_highs(&self) -> &[f32] {
+        &self.highs
+    }
+
     /// Begin of the first minute, in seconds since the epoch.
     pub const fn start(&self) -> i64 {
         self.start

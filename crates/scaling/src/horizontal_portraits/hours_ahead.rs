@@ -13,6 +13,7 @@ use evenkeel_forecast::{
     Forecast, ForecastStep, HOURS_AHEAD_STEP, ModelAssets, ModelSet, NotReady, hours_ahead,
 };
 use evenkeel_metrics::load_unit::LoadUnit;
+use evenkeel_metrics::signal::Signal;
 use evenkeel_objects::condition::Condition;
 use evenkeel_objects::plan::Write;
 use jiff::{SignedDuration, Timestamp};
@@ -143,6 +144,17 @@ pub fn plan_hours_ahead(
 }
 
 impl HoursAheadFit {
+    /// The load that is to be forecast by a network of `swish-net`.
+    pub fn network_of(&self) -> Option<&Signal> {
+        (self.model == ModelSet::SwishNet).then_some(&self.load.signal)
+    }
+
+    /// The same by `auto`.
+    pub fn by_auto(self) -> Self {
+        let model = ModelSet::Auto;
+        Self { model, ..self }
+    }
+
     /// Makes the forecast, which takes a second or two.
     ///
     /// # Errors

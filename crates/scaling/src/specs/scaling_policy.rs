@@ -35,7 +35,7 @@ words! {
         Gru = ModelSet::Gru.as_str(),
         ArimaGru = ModelSet::ArimaGru.as_str(),
         Gbdt = ModelSet::Gbdt.as_str(),
-        /// One network for many loads, from a file.
+        /// One network for many loads, from a file or trained on their pasts.
         SwishNet = ModelSet::SwishNet.as_str(),
         /// The traffic alone, by a model that derives replicas; the loads are only reacted to.
         Traffic = "traffic",

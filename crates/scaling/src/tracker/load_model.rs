@@ -11,9 +11,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::load::horizon;
 
-/// The newest minutes of a past that a model is judged on before it serves, and that its parameters do not know.
-const JUDGED: usize = 240;
-
 /// A model of one load.
 #[derive(Debug)]
 pub struct LoadModel {
@@ -35,6 +32,9 @@ pub(super) struct Reach {
 }
 
 impl LoadModel {
+    /// The newest minutes of a past that a model is judged on before it serves, and that its parameters do not know.
+    pub const JUDGED: usize = 240;
+
     /// A model with parameters estimated on the past without its newest four hours. It is judged on
     /// those, as far ahead as a window of so many minutes takes.
     ///
@@ -50,9 +50,9 @@ impl LoadModel {
         let values = past.values().iter();
         let values = values.map(|&value| Some(f64::from(value)).filter(|value| !value.is_nan()));
         let mut older: Vec<Option<f64>> = values.collect();
-        let newest = older.split_off(older.len().saturating_sub(JUDGED));
+        let newest = older.split_off(older.len().saturating_sub(Self::JUDGED));
         let too_short = NotEnoughHistory {
-            need: JUDGED + 1,
+            need: Self::JUDGED + 1,
             have: newest.len(),
         };
         let start = Timestamp::from_second(past.start()).map_err(|_| too_short)?;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use evenkeel_api::horizontal_portrait::hours_ahead::HoursAhead;
 use evenkeel_clock as clock;
-use evenkeel_forecast::ModelAssets;
+use evenkeel_forecast::{HOURS_AHEAD_STEP, ModelAssets};
 use evenkeel_scaling::horizontal_portraits::{
-    HoursAheadAgenda, HoursAheadProblem, hours_ahead_status, plan_hours_ahead,
+    HoursAheadAgenda, HoursAheadFit, HoursAheadProblem, hours_ahead_status, plan_hours_ahead,
 };
 use evenkeel_scaling::specs::horizontal_portrait::HorizontalPortrait;
 use evenkeel_scaling::targets::reference::TargetRef;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
-use super::scaling::{FitCore, LoadQuestion};
+use super::scaling::{FitResources, LoadQuestion};
 use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
 
@@ -30,7 +30,7 @@ pub struct HoursAheadLoop {
     pub cluster: ClusterState,
     /// Answered by the scaling loop.
     pub questions: mpsc::Sender<LoadQuestion>,
-    pub core: FitCore,
+    pub resources: FitResources,
     pub shared: Arc<ModelAssets>,
     pub queue: WriteQueue,
     pub leadership: Leadership,
@@ -89,14 +89,36 @@ impl HoursAheadLoop {
         let mut plan = plan_hours_ahead(portrait, &workload, known)?;
         let mut made = Vec::new();
         for fit in std::mem::take(&mut plan.fits) {
-            let shared = Arc::clone(&self.shared);
-            let (one, _) = self.core.work(move || fit.make(&shared)).await;
+            let (fit, shared) = self.with_network(&workload, fit);
+            let work = self.resources.core.work(move || fit.make(&shared));
+            let (one, _) = work.await;
             made.push(one.unwrap_or_else(|error| {
                 tracing::error!(%error, target = %workload, "the forecast hours ahead panicked");
                 Err(HoursAheadProblem::Failed)
             }));
         }
         plan.gathered(made, now)
+    }
+
+    /// A forecast to make, with its network where it is to be made by one. While there is none for steps of ten
+    /// minutes, `auto` makes it, and the status says so.
+    fn with_network(
+        &self,
+        workload: &TargetRef,
+        fit: HoursAheadFit,
+    ) -> (HoursAheadFit, Arc<ModelAssets>) {
+        let networks = &self.resources.networks;
+        let found = fit
+            .network_of()
+            .map(|signal| networks.of(workload, signal, HOURS_AHEAD_STEP));
+        match found {
+            None => (fit, Arc::clone(&self.shared)),
+            Some(Ok(network)) => (fit, Arc::new(self.shared.with_swish(Some(network)))),
+            Some(Err(error)) => {
+                tracing::debug!(target = %workload, %error, "auto forecasts the hours ahead");
+                (fit.by_auto(), Arc::clone(&self.shared))
+            }
+        }
     }
 
     /// The known loads of a workload; `None` where it is no target.
@@ -118,9 +140,10 @@ impl HoursAheadLoop {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_forecast::{HOURS_AHEAD_STEP, ModelSet, RegularSeries};
+    use evenkeel_forecast::{Minutes, ModelSet, RegularSeries};
     use evenkeel_metrics::signal::Signal;
     use evenkeel_objects::plan::WriteOperation;
+    use evenkeel_scaling::horizontal_portraits::forecast_workload;
     use evenkeel_scaling::load::hpa_aware::PodCapacity;
     use evenkeel_scaling::tracker::KnownLoad;
     use evenkeel_units::Ratio;
@@ -130,6 +153,7 @@ mod tests {
     use crate::cluster::{ScalingObject, Settings as ClusterSettings, WATCHED};
     use crate::controller::fake_api::FakeApi;
     use crate::controller::metrics::ControllerMetrics;
+    use crate::controller::scaling::FitSettings;
     use crate::controller::writer;
     use crate::controller::writer::Writer;
 
@@ -180,7 +204,10 @@ mod tests {
         let ahead = HoursAheadLoop {
             cluster: cluster(),
             questions,
-            core: FitCore::new(Ratio::share(1.0).unwrap()),
+            resources: FitResources::new(&FitSettings {
+                share: Ratio::share(1.0).unwrap(),
+                ..FitSettings::default()
+            }),
             shared: Arc::default(),
             queue,
             leadership,
@@ -244,6 +271,40 @@ mod tests {
             answers.await.unwrap(),
             3,
             "nothing is computed that is not written"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_network_that_is_not_trained_yet_leaves_the_hours_ahead_to_auto() {
+        let (ahead, _, _) = ahead(Leadership::leading());
+        let portraits = ahead.portraits();
+        let workload = forecast_workload(&portraits[0]);
+        let workload = workload.unwrap();
+        let load = KnownLoad {
+            model: ModelSet::SwishNet,
+            ..steady(clock::now())
+        };
+        let known = KnownLoads {
+            loads: vec![load],
+            is_filling: false,
+        };
+        let fit = || {
+            let plan = plan_hours_ahead(&portraits[0], &workload, Some(known.clone()));
+            plan.unwrap().fits.pop().unwrap()
+        };
+        let (by_auto, shared) = ahead.with_network(&workload, fit());
+        assert_eq!(by_auto.make(&shared).unwrap().model, "auto");
+        let minutes = Minutes::new(clock::now().as_second() - 2000 * 60, vec![500.0; 2000]);
+        let networks = &ahead.resources.networks;
+        networks.take((&workload, &Signal::CPU), &minutes, 2000, clock::now());
+        let training = networks.training_due(&ahead.shared.calendar).unwrap();
+        networks.trained(training.run().unwrap());
+        let (by_network, shared) = ahead.with_network(&workload, fit());
+        let made = by_network.make(&shared).unwrap();
+        assert_eq!(
+            (&*made.model, made.points.len()),
+            ("swish-net", 12),
+            "two hours"
         );
     }
 }

@@ -7,6 +7,7 @@
 mod contest;
 mod external_metric_values;
 mod fit_core;
+mod fit_resources;
 pub mod history_backfill;
 mod load_question;
 pub mod metrics;
@@ -14,16 +15,17 @@ mod model_fitter;
 pub mod recent_history;
 pub mod samples;
 pub mod status_store;
+mod swish_networks;
 
 pub use external_metric_values::{LoadsByNamespace, ServedLoads};
-pub use fit_core::FitCore;
+pub use fit_resources::{FitResources, FitSettings};
 pub use history_backfill::{HistoryBackfill, HistorySource};
 pub use load_question::LoadQuestion;
 pub use metrics::ScalingMetrics;
-pub use model_fitter::FitSettings;
 pub use recent_history::RecentHistory;
 pub use samples::LatestScalingSample;
 pub use status_store::StatusStore;
+pub use swish_networks::SwishNetworks;
 
 use std::sync::Arc;
 
@@ -89,8 +91,7 @@ pub struct ScalingLoop {
     /// The context that the models of all targets share.
     pub shared: Arc<ModelAssets>,
     pub fits: FitSettings,
-    /// The share of a core for fits.
-    pub core: FitCore,
+    pub resources: FitResources,
     /// Questions about what is known of loads.
     pub questions: mpsc::Receiver<LoadQuestion>,
     /// Where the loads that are expected go, where they are served.
@@ -123,8 +124,8 @@ impl ScalingLoop {
             if let Some(past) = self.past.clone() {
                 let shared = Arc::clone(&self.shared);
                 let settings = self.fits.clone();
-                let (core, metrics) = (self.core.clone(), self.metrics.clone());
-                let fits = ModelFitter::new(past, shared, settings, core, metrics);
+                let (resources, metrics) = (self.resources.clone(), self.metrics.clone());
+                let fits = ModelFitter::new(past, shared, settings, resources, metrics);
                 fits.run(given, tell, cancel.clone()).await;
             }
         };

@@ -20,7 +20,7 @@ use crate::cluster::watch::{LeaseName, OptionalWatches, Watches};
 use crate::cluster::{ClusterState, watch};
 use crate::config::ExternalAlgorithms;
 use crate::controller::external_portraits::PortraitWorkerRole;
-use crate::controller::scaling::{FitCore, HistorySource, LoadQuestion, ScalingLoop};
+use crate::controller::scaling::{FitResources, HistorySource, LoadQuestion, ScalingLoop};
 use crate::controller::{
     Elector, ExternalPortraits, HoursAheadLoop, Leadership, OnlineConditions, Rounds, TuningLoop,
     WriteQueue, Writer, scaling,
@@ -66,7 +66,7 @@ pub(super) fn start(
     let tuning = tuning(parts, containers, queue.clone(), leadership.clone());
     lasting(tasks, "tuning loop", cancel, tuning.run(cancel.clone()));
     external_portraits(parts, &queue, leadership.clone(), cancel, tasks);
-    let (core, questions) = hours_ahead(parts, &queue, leadership.clone(), cancel, tasks);
+    let (resources, questions) = hours_ahead(parts, &queue, leadership.clone(), cancel, tasks);
     let scaling = ScalingLoop {
         settings: scaling_settings(parts),
         cluster: parts.cluster.clone(),
@@ -86,7 +86,7 @@ pub(super) fn start(
             ..ModelAssets::default()
         }),
         fits: config.fits.clone(),
-        core,
+        resources,
         questions,
         served: parts.scaling.served.clone(),
         scale_ins: parts.scaling.scale_ins.clone(),
@@ -118,21 +118,20 @@ fn online_conditions(
     lasting(tasks, "writer of conditions", cancel, conditions);
 }
 
-/// Computes the load of the next hours. Gives the core that it shares with fits, and its questions to the scaling
-/// loop.
+/// Computes the load of the next hours. Gives what it shares with fits, and its questions to the scaling loop.
 fn hours_ahead(
     parts: &Components,
     queue: &WriteQueue,
     leadership: Leadership,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
-) -> (FitCore, mpsc::Receiver<LoadQuestion>) {
+) -> (FitResources, mpsc::Receiver<LoadQuestion>) {
     let (ask, questions) = mpsc::channel(1);
-    let core = FitCore::new(parts.config.fits.share);
+    let resources = FitResources::new(&parts.config.fits);
     let hours_ahead = HoursAheadLoop {
         cluster: parts.cluster.clone(),
         questions: ask,
-        core: core.clone(),
+        resources: resources.clone(),
         shared: Arc::new(ModelAssets {
             calendar: parts.config.calendar.clone(),
             trainer: Some(Arc::new(ModelTrainer::with(NonZeroUsize::MIN))),
@@ -144,7 +143,7 @@ fn hours_ahead(
     };
     let hours_ahead = hours_ahead.run(cancel.clone());
     lasting(tasks, "forecasts hours ahead", cancel, hours_ahead);
-    (core, questions)
+    (resources, questions)
 }
 
 /// The loop that tunes running Pods in place.

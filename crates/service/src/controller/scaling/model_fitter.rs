@@ -19,14 +19,12 @@
 
 mod fit_history;
 mod models;
-mod network;
 mod steps;
 mod traffic;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use evenkeel_forecast::{Minutes, ModelAssets, ResidualChecks};
+use evenkeel_forecast::{Minutes, ModelAssets};
 use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_scaling::counterfactual::TrialPods;
 use evenkeel_scaling::tick::{
@@ -35,7 +33,6 @@ use evenkeel_scaling::tick::{
 use evenkeel_scaling::tracker::backfill_pace::BackfillPace;
 use evenkeel_scaling::tracker::{FitEnd, FitTask};
 use evenkeel_training::{OwnSettings, learn};
-use evenkeel_units::Ratio;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use jiff::SignedDuration;
@@ -43,9 +40,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::fit_history::Pasts;
-use self::network::LastNetwork;
 use self::steps::{Span, Steps};
-use super::fit_core::FitCore;
+use super::fit_resources::{FitResources, FitSettings};
 use super::history_backfill::{HistoryRequest, HistorySource};
 use super::metrics::{FitOutcome, ScalingMetrics};
 use crate::metrics::prometheus::Workloads;
@@ -54,34 +50,13 @@ use crate::metrics::prometheus::Workloads;
 const QUERIES_AT_ONCE: usize = 4;
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// How models are fitted.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FitSettings {
-    /// The file with the network of `swish-net`, where there is one. It is read anew for each fit.
-    pub swish_net: Option<PathBuf>,
-    pub residual_checks: ResidualChecks,
-    /// The share of a core that fits take; they rest for the other part of the time.
-    pub share: Ratio,
-}
-
-impl Default for FitSettings {
-    fn default() -> Self {
-        Self {
-            swish_net: None,
-            residual_checks: ResidualChecks::default(),
-            share: Ratio::share(0.25).expect("a quarter is a share"),
-        }
-    }
-}
-
 pub(super) struct ModelFitter {
     pasts: Pasts,
     shared: Arc<ModelAssets>,
     own: OwnSettings,
     settings: FitSettings,
-    last_network: LastNetwork,
     metrics: ScalingMetrics,
-    core: FitCore,
+    resources: FitResources,
 }
 
 /// The work that is given, by the lane that it goes.
@@ -96,16 +71,15 @@ impl ModelFitter {
         past: Arc<dyn HistorySource>,
         shared: Arc<ModelAssets>,
         settings: FitSettings,
-        core: FitCore,
+        resources: FitResources,
         metrics: ScalingMetrics,
     ) -> Self {
         Self {
-            last_network: LastNetwork::default(),
             pasts: Pasts::new(past, metrics.clone()),
             shared,
             own: OwnSettings::default(),
             metrics,
-            core,
+            resources,
             settings,
         }
     }
@@ -184,6 +158,7 @@ impl ModelFitter {
         let pasts = self.pasts(&batch, pace).await;
         let pasts = pasts.map(|pasts| pasts.into_iter().map(Some).collect());
         let pasts: Vec<_> = pasts.unwrap_or_else(|| vec![None; batch.loads.len()]);
+        self.train_network(&batch, &pasts).await;
         for (load, past) in batch.loads.into_iter().zip(pasts) {
             let fitted = match past {
                 Some(past) => self.fit(past, &load).await,
@@ -243,13 +218,18 @@ impl ModelFitter {
     }
 
     async fn fit(&self, past: Steps, load: &FitLoad) -> Result<FitEnd, FitOutcome> {
-        let past = past.newest(self.minutes(&load.lesson));
-        let past = Minutes::bridged(past.start.as_second(), past.values);
-        let past = past.by(self.shared.calendar.clone());
+        let past = self.past_of(load, past);
         match &load.lesson {
             FitTask::Trees(pods) => self.fit_trees(past, load.window, pods.clone()).await,
             FitTask::Model(models) => self.fit_model(past, load, *models).await,
         }
+    }
+
+    /// What is learnt of the past of a load.
+    fn past_of(&self, load: &FitLoad, past: Steps) -> Minutes {
+        let past = past.newest(self.minutes(&load.lesson));
+        let past = Minutes::bridged(past.start.as_second(), past.values);
+        past.by(self.shared.calendar.clone())
     }
 
     async fn fit_trees(
@@ -260,7 +240,7 @@ impl ModelFitter {
     ) -> Result<FitEnd, FitOutcome> {
         let (shared, settings) = (Arc::clone(&self.shared), self.own);
         let work = move || learn(&shared.peaks, &past, window, &pods, &settings);
-        let (learnt, took) = self.core.work(work).await;
+        let (learnt, took) = self.resources.core.work(work).await;
         self.metrics.fits().took(took);
         match learnt {
             Ok(Ok(Some(learnt))) => Ok(FitEnd::Learnt(Box::new(learnt))),

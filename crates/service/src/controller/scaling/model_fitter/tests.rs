@@ -1,6 +1,7 @@
 mod models;
 mod traffic;
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -24,8 +25,8 @@ use super::*;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, WorkloadSums};
 
-fn core() -> FitCore {
-    FitCore::new(FitSettings::default().share)
+fn resources() -> FitResources {
+    FitResources::new(&FitSettings::default())
 }
 
 /// A Deployment in the namespace `shop`.
@@ -195,8 +196,8 @@ impl Outcome {
         let mut fits = ModelFitter::new(
             fake.clone(),
             Arc::default(),
-            settings,
-            core(),
+            settings.clone(),
+            FitResources::new(&settings),
             metrics.clone(),
         );
         let plain = OwnSettings::default();
@@ -386,7 +387,7 @@ async fn what_was_had_of_a_past_is_not_asked_for_again() {
         fake.clone(),
         Arc::default(),
         FitSettings::default(),
-        core(),
+        resources(),
         metrics,
     );
     let ask = async || {
@@ -413,12 +414,16 @@ async fn a_fit_that_panics_is_failed_and_the_next_is_made() {
         Arc::new(Fake::default()),
         Arc::default(),
         FitSettings::default(),
-        core(),
+        resources(),
         ScalingMetrics::default(),
     );
-    let (worked, _) = fits.core.work(|| -> u8 { panic!("on a past") }).await;
+    let (worked, _) = fits
+        .resources
+        .core
+        .work(|| -> u8 { panic!("on a past") })
+        .await;
     assert_eq!(worked.unwrap_err().to_string(), "panicked: on a past");
-    assert_eq!(fits.core.work(|| 7).await.0, Ok(7));
+    assert_eq!(fits.resources.core.work(|| 7).await.0, Ok(7));
 }
 
 #[tokio::test(start_paused = true)]
@@ -435,7 +440,7 @@ async fn it_ends_when_it_is_cancelled() {
         Arc::new(Fake::default()),
         Arc::default(),
         FitSettings::default(),
-        core(),
+        resources(),
         ScalingMetrics::default(),
     );
     let (_to_workloads, by_workloads) = mpsc::channel(1);

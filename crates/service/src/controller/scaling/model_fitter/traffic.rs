@@ -79,15 +79,16 @@ impl ModelFitter {
             zone: calendar.name().unwrap_or_default().to_owned(),
             calendar,
         };
-        let fitted = self
-            .core
-            .work(move || -> Result<AcceptedTraffic, TrafficFitError> {
-                let samples = pasts.samples();
-                let settings = TrafficSettings::with(NonZeroUsize::MIN);
-                let model = fit_traffic(&samples, names, &settings)?;
-                let means = means(&samples);
-                Ok(AcceptedTraffic { model, means })
-            });
+        let fitted =
+            self.resources
+                .core
+                .work(move || -> Result<AcceptedTraffic, TrafficFitError> {
+                    let samples = pasts.samples();
+                    let settings = TrafficSettings::with(NonZeroUsize::MIN);
+                    let model = fit_traffic(&samples, names, &settings)?;
+                    let means = means(&samples);
+                    Ok(AcceptedTraffic { model, means })
+                });
         let fitted = match fitted.await {
             (Ok(fitted), _) => fitted,
             (Err(error), _) => {

@@ -71,7 +71,6 @@ async fn a_network_is_read_from_its_file_and_a_bad_file_is_refused() {
         (Some(write("damaged", &damaged)), "failed"),
         (Some(write("foreign", b"a page")), "failed"),
         (Some(folder.path().join("missing")), "failed"),
-        (None, "failed"),
     ];
     for (file, end) in files {
         let batches = vec![named(ModelSet::SwishNet, &["regular", "unknown"])];
@@ -81,4 +80,32 @@ async fn a_network_is_read_from_its_file_and_a_bad_file_is_refused() {
         let refused = if end == "failed" { 2 } else { 0 };
         assert_eq!(outcome.ended("NoNetwork"), refused, "{file:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_file_one_network_is_trained_on_the_loads_that_name_it() {
+    let batches = vec![
+        named(ModelSet::SwishNet, &["regular", "new", "damaged"]),
+        named(ModelSet::SwishNet, &["regular"]),
+    ];
+    let outcome = Outcome::of(batches).await;
+    let expected = [
+        ("Deployment/regular", "model"),
+        ("Deployment/new", "model"),
+        ("Deployment/damaged", "too short"),
+        ("Deployment/regular", "model"),
+    ];
+    assert_eq!(outcome.ends(), expected);
+    assert_eq!(outcome.ended("NoNetwork"), 0, "{}", outcome.metrics);
+    // Three fits and one training: the second batch brings nothing new.
+    let counted = "scaling_own_fit_duration_seconds_count 5";
+    assert!(outcome.metrics.contains(counted), "{}", outcome.metrics);
+
+    let alone = Outcome::of(vec![named(ModelSet::SwishNet, &["damaged"])]).await;
+    assert_eq!(alone.ends(), [("Deployment/damaged", "too short")]);
+    assert_eq!(
+        alone.ended("TooShort"),
+        1,
+        "no network, and none is missing"
+    );
 }

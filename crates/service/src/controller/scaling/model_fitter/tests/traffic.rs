@@ -76,7 +76,7 @@ async fn told(workload: &str, queries: &[&str]) -> (TrafficTold, String) {
         Arc::new(Fake::default()),
         Arc::default(),
         FitSettings::default(),
-        core(),
+        resources(),
         metrics.clone(),
     );
     let work = work_of_deployment(workload, queries);

@@ -1,0 +1,45 @@
+//! How models are fitted, and what all that fits them shares.
+
+use std::path::PathBuf;
+
+use evenkeel_forecast::ResidualChecks;
+use evenkeel_units::Ratio;
+
+use super::fit_core::FitCore;
+use super::swish_networks::SwishNetworks;
+
+/// How models are fitted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitSettings {
+    /// The file with the network of `swish-net`; without it, one is trained.
+    pub swish_net: Option<PathBuf>,
+    pub residual_checks: ResidualChecks,
+    /// The share of a core that fits take; they rest for the other part of the time.
+    pub share: Ratio,
+}
+
+impl Default for FitSettings {
+    fn default() -> Self {
+        Self {
+            swish_net: None,
+            residual_checks: ResidualChecks::default(),
+            share: Ratio::share(0.25).expect("a quarter is a share"),
+        }
+    }
+}
+
+/// What everything that fits models shares.
+#[derive(Debug, Clone)]
+pub struct FitResources {
+    pub core: FitCore,
+    pub networks: SwishNetworks,
+}
+
+impl FitResources {
+    pub fn new(settings: &FitSettings) -> Self {
+        Self {
+            core: FitCore::new(settings.share),
+            networks: SwishNetworks::new(settings.swish_net.clone()),
+        }
+    }
+}
