@@ -70,12 +70,17 @@ impl<'a> TickInput<'a> {
         all.find(|scaled| scaled.signal == *signal)
     }
 
-    /// The models that predict a signal. Traffic is always forecast by its peaks.
+    /// The models that predict a signal. Traffic is forecast by `swish-net` where the target names it, otherwise by its
+    /// peaks.
     pub(super) fn models_of(&self, signal: &Signal) -> Option<ModelSet> {
         let is_load = self.signals.iter().any(|scaled| scaled.signal == *signal);
         let scaled = self.scaled(signal).filter(|scaled| scaled.is_forecast);
         let models = self.models.filter(|_| scaled.is_some());
-        models.map(|models| if is_load { models } else { ModelSet::Auto })
+        models.map(|models| match models {
+            models if is_load => models,
+            ModelSet::SwishNet => ModelSet::SwishNet,
+            _ => ModelSet::Auto,
+        })
     }
 }
 

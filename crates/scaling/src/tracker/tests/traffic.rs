@@ -313,3 +313,23 @@ fn what_the_time_of_day_adds_is_ready_when_it_begins() {
         "{before:?}"
     );
 }
+
+#[test]
+fn swish_net_forecasts_the_traffic_too_and_other_models_leave_it_to_auto() {
+    for (named, of_traffic) in [
+        (ModelSet::SwishNet, ModelSet::SwishNet),
+        (ModelSet::Gbdt, ModelSet::Auto),
+    ] {
+        let mut served = Served::new(ScalingMode::Floor, accepted(&[]));
+        served.models = Some(named);
+        for tick in 0..100 {
+            served.tick(tick, Some(1200.0));
+        }
+        let known = served.tracker.known_loads(time(100));
+        let models: Vec<_> = known
+            .into_iter()
+            .map(|known| (known.signal, known.model))
+            .collect();
+        assert_eq!(models, [(Signal::CPU, named), (requests(), of_traffic)]);
+    }
+}
