@@ -1,5 +1,7 @@
 //! `agent`: what the agent of each node limits, and how often it looks.
 
+use std::time::Duration;
+
 use evenkeel_objects::yaml_values::YamlText;
 use evenkeel_units::BytesPerSecond;
 
@@ -19,6 +21,8 @@ section! {
 }
 
 const LEAST: &str = "agent.leastLimit";
+/// Limits that are tuned move by rates of single minutes.
+const LONGEST: Duration = Duration::from_mins(2);
 
 impl AgentSection {
     pub(super) fn check(&self, check: &mut Checker) -> Settings {
@@ -32,10 +36,18 @@ impl AgentSection {
         if least.0 == 0 {
             check.refuse_value(LEAST, least_limit, "a rate above zero");
         }
+        let period = check.period("agent.interval", interval);
+        if period > LONGEST {
+            check.refuse_value(
+                "agent.interval",
+                interval.as_ref(),
+                "a duration of at most 2m",
+            );
+        }
         Settings {
             limits: *limits,
             least,
-            interval: check.period("agent.interval", interval),
+            interval: period,
         }
     }
 }

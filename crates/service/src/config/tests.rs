@@ -298,6 +298,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     ("agent: {leastLimit: slow}", "agent.leastLimit", "10MiB/s"),
     ("agent: {limits: on}", "agent.limits", "enforce"),
+    ("agent: {interval: 121s}", "agent.interval", "at most 2m"),
     (
         "apiVersion: v1",
         "apiVersion",
