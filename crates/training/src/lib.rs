@@ -30,7 +30,7 @@ pub use peak_evaluation::{PeakEvaluation, judge};
 pub use peaks::{GlobalSettings, OwnSettings, fit_global};
 pub use swish::{SwishSeries, SwishSettings, fit_swish};
 pub use swish_file::{LearntLoad, OtherStep, SwishDescription, SwishFile, SwishLoads};
-pub use swish_pasts::{SwishPasts, SwishTraining, TrainedSwish};
+pub use swish_pasts::{SwishName, SwishPasts};
 pub use synthetic::synthetic;
 pub use tensors::{MODEL_VERSION, ModelFileError};
 pub use traffic::{TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic};

@@ -32,7 +32,7 @@ pub struct SwishSettings {
     pub held_out: usize,
     /// One in so many rows is learnt without its load's name.
     pub unnamed: usize,
-    /// The most rows that are learnt, of all loads together, evenly spread over each.
+    /// The most rows of all loads together, held-out ones included; each load has the same share.
     pub most_rows: usize,
     pub seed: u64,
 }
@@ -59,6 +59,46 @@ impl Default for SwishSettings {
 struct Rows {
     learnt: Vec<SwishTrainingRow>,
     judged: Vec<SwishTrainingRow>,
+}
+
+/// The rows that are drawn of one load.
+struct RowDraw<'a> {
+    category: usize,
+    calendar: &'a Calendar,
+    /// The most of them, held-out ones included.
+    most: usize,
+    /// One in so many, the newest, is held out.
+    held_out: usize,
+    source: RandomSource,
+}
+
+impl Rows {
+    fn take(&mut self, series: &SwishSeries<'_>, draw: &RowDraw<'_>) -> Result<(), NetworkError> {
+        let mut learnt: Vec<_> = series.whole_windows().collect();
+        let have = learnt.len();
+        let held_out = have / draw.held_out;
+        // Windows of held-out rows may overlap with learnt rows, targets do not.
+        let Some(first) = have
+            .checked_sub(held_out + SWISH_STEPS - 1)
+            .filter(|_| have >= LEAST)
+        else {
+            return Err(NetworkError::TooFew { have, need: LEAST });
+        };
+        let judged = learnt.split_off(have - held_out);
+        learnt.truncate(first);
+        let most_judged = draw.most / draw.held_out;
+        let mut windows = drawn(
+            learnt,
+            draw.most - most_judged,
+            draw.source.stream("learnt"),
+        );
+        let learnt = windows.len();
+        windows.extend(drawn(judged, most_judged, draw.source.stream("judged")));
+        let mut rows = rows(series, &windows, draw);
+        self.judged.extend(rows.split_off(learnt.min(rows.len())));
+        self.learnt.extend(rows);
+        Ok(())
+    }
 }
 
 /// Loads with fewer rows are refused.
@@ -103,26 +143,21 @@ pub fn fit_swish(
             need: LEAST,
         });
     }
+    let source = RandomSource::new(settings.seed).stream("swish-net");
+    let most_each = (settings.most_rows / series.len()).max(LEAST);
     let mut all = Rows::default();
     for (one, category) in series.iter().zip(0..) {
-        let mut rows = rows(one, category, calendar);
-        let have = rows.len();
-        let held_out = have / settings.held_out.max(2);
-        // Windows of held-out rows may overlap with learnt rows, targets do not.
-        let Some(first) = have
-            .checked_sub(held_out + SWISH_STEPS - 1)
-            .filter(|_| have >= LEAST)
-        else {
-            return Err(NetworkError::TooFew { have, need: LEAST });
-        };
-        all.judged.extend(rows.split_off(have - held_out));
-        rows.truncate(first);
-        all.learnt.extend(rows);
+        all.take(
+            one,
+            &RowDraw {
+                category,
+                calendar,
+                most: most_each,
+                held_out: settings.held_out.max(2),
+                source: source.stream(&format!("rows {category}")),
+            },
+        )?;
     }
-    for rows in [&mut all.learnt, &mut all.judged] {
-        thin(rows, settings.most_rows);
-    }
-    let source = RandomSource::new(settings.seed).stream("swish-net");
     let parameters = before.map_or_else(
         || beginning(shape, source.stream("weights")),
         |net| net.parameters().to_vec(),
@@ -141,19 +176,36 @@ pub fn fit_swish(
     Ok(SwishNet::new(shape, &fitted)?)
 }
 
-/// Keeps one in so many rows that at most `most` remain.
-fn thin(rows: &mut Vec<SwishTrainingRow>, most: usize) {
-    let one_in = rows.len().div_ceil(most.max(1)).max(1);
+/// At most `most` of the windows, one by chance out of each of as many equal parts: by a fixed stride, a load would be
+/// learnt at a few minutes of the hour only.
+fn drawn<T>(mut windows: Vec<T>, most: usize, source: RandomSource) -> Vec<T> {
+    let have = windows.len();
+    if have <= most {
+        return windows;
+    }
+    let chosen: Vec<usize> = (0..most)
+        .zip(0_u64..)
+        .map(|(part, step)| {
+            let (from, to) = (part * have / most, (part + 1) * have / most);
+            from + source.below(step, to - from)
+        })
+        .collect();
+    let mut chosen = chosen.into_iter().peekable();
     let mut place = 0;
-    rows.retain(|_| {
+    windows.retain(|_| {
         place += 1;
-        (place - 1) % one_in == 0
+        chosen.next_if_eq(&(place - 1)).is_some()
     });
+    windows
 }
 
-/// Oldest first.
-fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<SwishTrainingRow> {
-    let rows = series.whole_windows().filter_map(|(from, values)| {
+/// In the order of the windows.
+fn rows(
+    series: &SwishSeries<'_>,
+    windows: &[(usize, &[f64])],
+    draw: &RowDraw<'_>,
+) -> Vec<SwishTrainingRow> {
+    let rows = windows.iter().filter_map(|&(from, values)| {
         let (known, coming) = values.split_first_chunk::<SWISH_STEPS>()?;
         let window = SwishWindow::of(known)?;
         let last = i32::try_from(from + SWISH_STEPS - 1).ok()?;
@@ -162,8 +214,8 @@ fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<S
             .checked_add(series.step.checked_mul(last)?)
             .ok()?;
         let input = SwishInput {
-            category: Some(category),
-            second_of_week: calendar.second_of_week(time),
+            category: Some(draw.category),
+            second_of_week: draw.calendar.second_of_week(time),
             values: window.values,
         };
         let targets = std::array::from_fn(|step| window.local(coming[step]));

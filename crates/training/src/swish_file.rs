@@ -116,8 +116,7 @@ impl From<SwishFile> for SwishLoads {
 }
 
 impl SwishLoads {
-    /// `known`: names in the order of the network's embeddings, each with the seconds between its values. A name may
-    /// be known with several steps.
+    /// `known`: names in the order of the network's embeddings, each with the seconds between its values.
     pub(crate) fn new(net: SwishNet, known: Vec<(String, i64)>) -> Self {
         Self {
             net: Arc::new(net),
@@ -130,22 +129,21 @@ impl SwishLoads {
     /// # Errors
     /// [`OtherStep`]: the load, or without a name any, was learnt with other steps.
     pub fn of(&self, names: &[&str], step: i64) -> Result<SwishLoad, OtherStep> {
-        let is_known = |name: &&&str| self.known.iter().any(|(known, _)| known == *name);
-        let name_found = names.iter().find(is_known);
-        let is_it = |known: &String| name_found.is_none_or(|name| known == name);
-        let mut alike = (self.known.iter().enumerate()).filter(|(_, (known, _))| is_it(known));
-        let other = alike.clone().next().map(|(_, (_, known))| OtherStep {
+        let known = |name: &&str| self.known.iter().position(|(known, _)| known == name);
+        let category = names.iter().find_map(known);
+        let mut alike = match category {
+            Some(place) => self.known[place..=place].iter(),
+            None => self.known.iter(),
+        };
+        let other = alike.clone().next().map(|(_, known)| OtherStep {
             known: *known,
             wanted: step,
         });
-        let same = alike.find(|(_, (_, known))| *known == step);
-        match (same, other) {
-            (None, Some(other)) => Err(other),
-            (same, _) => Ok(SwishLoad {
+        match other {
+            Some(other) if alike.all(|(_, known)| *known != step) => Err(other),
+            _ => Ok(SwishLoad {
                 net: Arc::clone(&self.net),
-                category: same
-                    .filter(|_| name_found.is_some())
-                    .map(|(category, _)| category),
+                category,
             }),
         }
     }

@@ -21,7 +21,7 @@ section! {
 }
 
 const LEAST: &str = "agent.leastLimit";
-/// Limits that are tuned move by rates of single minutes.
+/// The longest `agent.interval`: tuned limits need a rate for each minute.
 const LONGEST: Duration = Duration::from_mins(2);
 
 impl AgentSection {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_api::horizontal_portrait::hours_ahead::HoursAhead;
+use evenkeel_api::horizontal_portrait::hours_ahead::{HoursAhead, MetricAhead};
 use evenkeel_clock as clock;
 use evenkeel_forecast::{HOURS_AHEAD_STEP, ModelAssets};
 use evenkeel_scaling::horizontal_portraits::{
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
-use super::scaling::{FitResources, LoadQuestion};
+use super::scaling::{FitResources, LoadQuestion, SwishNetworks};
 use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
 
@@ -89,36 +89,16 @@ impl HoursAheadLoop {
         let mut plan = plan_hours_ahead(portrait, &workload, known)?;
         let mut made = Vec::new();
         for fit in std::mem::take(&mut plan.fits) {
-            let (fit, shared) = self.with_network(&workload, fit);
-            let work = self.resources.core.work(move || fit.make(&shared));
-            let (one, _) = work.await;
+            let (shared, networks) = (Arc::clone(&self.shared), self.resources.networks.clone());
+            let workload_of_fit = workload.clone();
+            let work = move || make(fit, &workload_of_fit, &shared, &networks);
+            let (one, _) = self.resources.core.work(work).await;
             made.push(one.unwrap_or_else(|error| {
                 tracing::error!(%error, target = %workload, "the forecast hours ahead panicked");
                 Err(HoursAheadProblem::Failed)
             }));
         }
         plan.gathered(made, now)
-    }
-
-    /// A forecast to make, with its network where it is to be made by one. While there is none for steps of ten
-    /// minutes, `auto` makes it, and the status says so.
-    fn with_network(
-        &self,
-        workload: &TargetRef,
-        fit: HoursAheadFit,
-    ) -> (HoursAheadFit, Arc<ModelAssets>) {
-        let networks = &self.resources.networks;
-        let found = fit
-            .network_of()
-            .map(|signal| networks.of(workload, signal, HOURS_AHEAD_STEP));
-        match found {
-            None => (fit, Arc::clone(&self.shared)),
-            Some(Ok(network)) => (fit, Arc::new(self.shared.with_swish(Some(network)))),
-            Some(Err(error)) => {
-                tracing::debug!(target = %workload, %error, "auto forecasts the hours ahead");
-                (fit.by_auto(), Arc::clone(&self.shared))
-            }
-        }
     }
 
     /// The known loads of a workload; `None` where it is no target.
@@ -135,6 +115,24 @@ impl HoursAheadLoop {
 
     fn may_write(&self) -> bool {
         self.leadership.is_leader(clock::instant()) && self.switch.get() == Writes::Enabled
+    }
+}
+
+/// Makes a forecast, by a network if that is to make it and has learnt the load by steps of ten minutes. Otherwise
+/// `auto` makes it, and the status says so.
+fn make(
+    fit: HoursAheadFit,
+    workload: &TargetRef,
+    shared: &ModelAssets,
+    networks: &SwishNetworks,
+) -> Result<MetricAhead, HoursAheadProblem> {
+    let Some(signal) = fit.network_of() else {
+        return fit.make(shared);
+    };
+    let network = networks.of(workload, signal, HOURS_AHEAD_STEP).ok();
+    match network.filter(|network| network.category.is_some()) {
+        Some(network) => fit.make(&shared.with_swish(Some(network))),
+        None => fit.by_auto().make(shared),
     }
 }
 
@@ -292,19 +290,15 @@ mod tests {
             let plan = plan_hours_ahead(&portraits[0], &workload, Some(known.clone()));
             plan.unwrap().fits.pop().unwrap()
         };
-        let (by_auto, shared) = ahead.with_network(&workload, fit());
-        assert_eq!(by_auto.make(&shared).unwrap().model, "auto");
-        let minutes = Minutes::new(clock::now().as_second() - 2000 * 60, vec![500.0; 2000]);
         let networks = &ahead.resources.networks;
-        networks.take((&workload, &Signal::CPU), &minutes, 2000, clock::now());
-        let training = networks.training_due(&ahead.shared.calendar).unwrap();
-        networks.trained(training.run().unwrap());
-        let (by_network, shared) = ahead.with_network(&workload, fit());
-        let made = by_network.make(&shared).unwrap();
-        assert_eq!(
-            (&*made.model, made.points.len()),
-            ("swish-net", 12),
-            "two hours"
-        );
+        let made = || make(fit(), &workload, &ahead.shared, networks).unwrap();
+        assert_eq!(made().model, "auto");
+        let minutes = Minutes::new(clock::now().as_second() - 1100 * 60, vec![500.0; 1100]);
+        let pasts = [(workload.clone(), Signal::CPU, minutes)];
+        let trained = networks.learn(&pasts, 240, clock::now(), &ahead.shared.calendar);
+        assert_eq!(trained, Some(1));
+        let made = made();
+        let known = (&*made.model, made.points.len());
+        assert_eq!(known, ("swish-net", 12), "two hours");
     }
 }

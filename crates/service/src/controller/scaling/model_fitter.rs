@@ -158,7 +158,7 @@ impl ModelFitter {
         let pasts = self.pasts(&batch, pace).await;
         let pasts = pasts.map(|pasts| pasts.into_iter().map(Some).collect());
         let pasts: Vec<_> = pasts.unwrap_or_else(|| vec![None; batch.loads.len()]);
-        self.train_network(&batch, &pasts).await;
+        self.train_networks(&batch, &pasts).await;
         for (load, past) in batch.loads.into_iter().zip(pasts) {
             let fitted = match past {
                 Some(past) => self.fit(past, &load).await,

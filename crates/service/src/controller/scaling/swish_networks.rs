@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use evenkeel_forecast::{Calendar, Minutes, SwishLoad};
-use evenkeel_metrics::signal::Signal;
+use evenkeel_metrics::signal::{PromQl, PromQlMetric, Signal};
 use evenkeel_scaling::targets::reference::TargetRef;
-use evenkeel_training::{
-    ModelFileError, OtherStep, SwishFile, SwishLoads, SwishPasts, SwishTraining, TrainedSwish,
-};
+use evenkeel_training::{ModelFileError, OtherStep, SwishFile, SwishLoads, SwishName, SwishPasts};
 use jiff::{SignedDuration, Timestamp};
 
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +23,8 @@ pub enum NoNetwork {
     },
     #[error("{}: {error}", path.display())]
     OtherStep { path: PathBuf, error: OtherStep },
-    #[error("no network is trained yet: the past of each target that names swish-net is too short")]
+    #[error("no network is trained yet; a training needs a target with enough past")]
     Untrained,
-    #[error("{0}")]
-    TooShort(OtherStep),
 }
 
 /// The network that all targets share; clones share it too.
@@ -72,59 +68,67 @@ impl SwishNetworks {
             Source::File(path, last) => {
                 let name = workload.name();
                 let names = [&*format!("{}.{name}", workload.namespace()), name];
-                in_file(path, last, names, step)
+                // The load of that name is not the traffic.
+                let known = if is_traffic(signal) { &[][..] } else { &names };
+                in_file(path, last, known, step)
             }
             Source::Trained(pasts) => {
                 let pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
-                let network = pasts.network().ok_or(NoNetwork::Untrained)?;
-                let found = network.of(&[&name(workload, signal)], step);
-                found.map_err(NoNetwork::TooShort)
+                let network = pasts.network(step).ok_or(NoNetwork::Untrained)?;
+                let name = name(workload, signal).to_string();
+                network.of(&[&name], step).map_err(|_| NoNetwork::Untrained)
             }
         }
     }
 
-    /// Takes the past of a load up to `end`, of which the first `learnt` minutes may be learnt. Does nothing where the
-    /// network comes from a file.
-    pub(in crate::controller) fn take(
-        &self,
-        (workload, signal): (&TargetRef, &Signal),
-        past: &Minutes,
-        learnt: usize,
-        end: Timestamp,
-    ) {
-        if let Source::Trained(pasts) = &self.0 {
-            let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
-            pasts.take(&name(workload, signal), past, learnt, end);
-        }
+    /// True where networks are trained.
+    pub(super) const fn are_trained(&self) -> bool {
+        matches!(self.0, Source::Trained(_))
     }
 
-    /// The training that is due.
-    pub(in crate::controller) fn training_due(&self, calendar: &Calendar) -> Option<SwishTraining> {
-        let Source::Trained(pasts) = &self.0 else {
+    /// Learns from the pasts of loads up to `end`, of which the newest `judged` minutes stay unlearnt, if a training is
+    /// due; tells of how many loads. It takes some seconds.
+    pub(in crate::controller) fn learn(
+        &self,
+        pasts: &[(TargetRef, Signal, Minutes)],
+        judged: usize,
+        end: Timestamp,
+        calendar: &Calendar,
+    ) -> Option<usize> {
+        let Source::Trained(trained) = &self.0 else {
             return None;
         };
-        let pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
-        pasts.training_due(calendar)
-    }
-
-    pub(in crate::controller) fn trained(&self, trained: TrainedSwish) {
-        if let Source::Trained(pasts) = &self.0 {
-            let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
-            pasts.trained(trained);
+        let mut trained = trained.lock().unwrap_or_else(PoisonError::into_inner);
+        for (workload, signal, past) in pasts {
+            trained.take(name(workload, signal), past, judged, end);
         }
+        trained.train_if_due(calendar)
     }
 }
 
 /// The name under which a load is learnt.
-fn name(workload: &TargetRef, signal: &Signal) -> String {
-    let (namespace, kind, name) = (workload.namespace(), workload.kind(), workload.name());
-    format!("{namespace}/{kind}/{name} {}", signal.label())
+fn name(workload: &TargetRef, signal: &Signal) -> SwishName {
+    let (kind, name) = (workload.kind(), workload.name());
+    SwishName {
+        namespace: workload.namespace().into(),
+        name: format!("{kind}/{name} {}", signal.label()).into(),
+    }
+}
+
+const fn is_traffic(signal: &Signal) -> bool {
+    matches!(
+        signal,
+        Signal::PromQl(PromQl {
+            metric: PromQlMetric::Traffic(_),
+            ..
+        })
+    )
 }
 
 fn in_file(
     path: &Path,
     last: &Mutex<Option<ReadNetwork>>,
-    names: [&str; 2],
+    names: &[&str],
     step: i64,
 ) -> Result<SwishLoad, NoNetwork> {
     let bytes = std::fs::read(path).map_err(|error| NoNetwork::Unreadable {
@@ -143,7 +147,7 @@ fn in_file(
         let network = decoded.into();
         ReadNetwork { bytes, network }
     };
-    let network = last.insert(read).network.of(&names, step);
+    let network = last.insert(read).network.of(names, step);
     network.map_err(|error| NoNetwork::OtherStep {
         path: path.to_owned(),
         error,

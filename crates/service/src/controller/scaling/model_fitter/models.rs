@@ -1,7 +1,7 @@
 //! Fits the models that targets name. On 8,000 minutes `arima` takes some 0.2 s of a core, `gbdt` a
 //! second, `gru` and `arima-gru` five. Each fit begins anew, so that the same past gives the same
 //! model. `swish-net` has one network for all targets: it is read from its file, or trained before the loads of a
-//! batch are fitted if it does not know them or is a day old.
+//! batch are fitted, if it is a day old or enough loads are new. It depends on which loads came first.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -25,32 +25,30 @@ enum NoModel {
 }
 
 impl ModelFitter {
-    /// Trains the network of `swish-net` for the loads of a batch, where one is due.
-    pub(super) async fn train_network(&self, batch: &FitBatch, pasts: &[Option<Steps>]) {
-        let networks = &self.resources.networks;
-        for (load, past) in batch.loads.iter().zip(pasts) {
-            if load.lesson == FitTask::Model(ModelSet::SwishNet)
-                && let Some(past) = past
-            {
-                let past = self.past_of(load, past.clone());
-                let learnt = past.values().len().saturating_sub(LoadModel::JUDGED);
-                let of = (&load.key.workload, &load.signal);
-                networks.take(of, &past, learnt, batch.end);
-            }
-        }
-        let Some(training) = networks.training_due(&self.shared.calendar) else {
+    /// Trains the networks of `swish-net` on the loads of a batch, where it has such loads and a training is due.
+    pub(super) async fn train_networks(&self, batch: &FitBatch, pasts: &[Option<Steps>]) {
+        let networks = self.resources.networks.clone();
+        let loads = batch.loads.iter().zip(pasts).filter_map(|(load, past)| {
+            let is_swish = load.lesson == FitTask::Model(ModelSet::SwishNet);
+            let past = past.clone().filter(|_| is_swish)?;
+            let past = self.past_of(load, past);
+            Some((load.key.workload.clone(), load.signal.clone(), past))
+        });
+        let loads: Vec<_> = loads.filter(|_| networks.are_trained()).collect();
+        if loads.is_empty() {
             return;
-        };
-        let loads = training.loads();
-        let (trained, took) = self.resources.core.work(move || training.run()).await;
-        self.metrics.fits().took(took);
+        }
+        let (calendar, end) = (self.shared.calendar.clone(), batch.end);
+        // What is due is decided with the core at hand: of two lanes, the second finds the work done.
+        let work = move || networks.learn(&loads, LoadModel::JUDGED, end, &calendar);
+        let (trained, took) = self.resources.core.work(work).await;
         match trained {
-            Ok(Ok(trained)) => {
+            Ok(Some(loads)) => {
+                self.metrics.fits().took(took);
                 tracing::info!(loads, seconds = took.as_secs(), "swish-net was trained");
-                networks.trained(trained);
             }
-            Ok(Err(error)) => tracing::info!(loads, %error, "swish-net was not trained"),
-            Err(error) => tracing::error!(loads, %error, "the training of swish-net panicked"),
+            Ok(None) => {}
+            Err(error) => tracing::error!(%error, "the training of swish-net panicked"),
         }
     }
 

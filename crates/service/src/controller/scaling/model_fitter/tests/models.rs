@@ -97,7 +97,7 @@ async fn without_a_file_one_network_is_trained_on_the_loads_that_name_it() {
     ];
     assert_eq!(outcome.ends(), expected);
     assert_eq!(outcome.ended("NoNetwork"), 0, "{}", outcome.metrics);
-    // Three fits and one training: the second batch brings nothing new.
+    // Four fits and one training: the second batch brings nothing new. The damaged past is tried as well.
     let counted = "scaling_own_fit_duration_seconds_count 5";
     assert!(outcome.metrics.contains(counted), "{}", outcome.metrics);
 
