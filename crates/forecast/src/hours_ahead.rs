@@ -168,8 +168,10 @@ mod tests {
             assert_eq!(by, if is_left { ModelSet::Auto } else { set });
             let ahead = hours_ahead(&past(noisy(300)), by, &ModelAssets::default());
             // Trees and networks need a trainer, or a network that was trained before.
-            use ModelSet::{ArimaGru, Gbdt, Gru, SwishNet};
-            let needs_more = matches!(by, Gbdt | Gru | ArimaGru | SwishNet);
+            let needs_more = matches!(
+                by,
+                ModelSet::Gbdt | ModelSet::Gru | ModelSet::ArimaGru | ModelSet::SwishNet
+            );
             assert_eq!(ahead.is_err(), needs_more, "{set}");
         }
     }
