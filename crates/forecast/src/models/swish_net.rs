@@ -1,8 +1,8 @@
 //! `swish-net`: one network for many loads, on the last 12 values, the load's name and the time
 //! (`[IHPA]`). It reads (y_{t−i} − y_t) / s, i from 11 to 0, and answers (y_{t+h} − y_t) / s for 12
 //! steps; s is the mean size of the differences plus a fiftieth of the mean size of the values. The
-//! network is trained before, on many loads, so a fit only takes the present one. Steps beyond the twelfth
-//! repeat it.
+//! network is trained elsewhere, on many loads, so a fit only takes the newest one. Steps beyond the
+//! twelfth repeat it.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;

@@ -90,7 +90,6 @@ pub struct ScalingLoop {
     pub traces: RecentHistory,
     /// The context that the models of all targets share.
     pub shared: Arc<ModelAssets>,
-    pub fits: FitSettings,
     pub resources: FitResources,
     /// Questions about what is known of loads.
     pub questions: mpsc::Receiver<LoadQuestion>,
@@ -123,9 +122,8 @@ impl ScalingLoop {
         let fits = async {
             if let Some(past) = self.past.clone() {
                 let shared = Arc::clone(&self.shared);
-                let settings = self.fits.clone();
                 let (resources, metrics) = (self.resources.clone(), self.metrics.clone());
-                let fits = ModelFitter::new(past, shared, settings, resources, metrics);
+                let fits = ModelFitter::new(past, shared, resources, metrics);
                 fits.run(given, tell, cancel.clone()).await;
             }
         };

@@ -85,7 +85,6 @@ pub(super) fn start(
             calendar: config.calendar.clone(),
             ..ModelAssets::default()
         }),
-        fits: config.fits.clone(),
         resources,
         questions,
         served: parts.scaling.served.clone(),

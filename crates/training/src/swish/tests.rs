@@ -88,3 +88,29 @@ fn loads_that_are_flat_or_too_short_are_refused() {
         assert_eq!(refused, Err(NetworkError::TooFew { have, need: LEAST }));
     }
 }
+
+#[test]
+fn a_long_load_is_learnt_by_few_rows_at_every_minute_of_the_hour() {
+    let values = jumping(7760, 10.0);
+    let calendar = Calendar::default();
+    let draw = |most: usize| RowDraw {
+        category: 0,
+        calendar: &calendar,
+        most,
+        held_out: 8,
+        source: RandomSource::new(1),
+    };
+    let mut rows = Rows::default();
+    let one = SwishSeries {
+        step: SignedDuration::from_mins(1),
+        ..series(&values)
+    };
+    rows.take(&one, &draw(960)).unwrap();
+    assert_eq!((rows.learnt.len(), rows.judged.len()), (840, 120));
+    let minute = |row: &SwishTrainingRow| row.input.second_of_week / 60 % 60;
+    let minutes: std::collections::BTreeSet<i64> = rows.learnt.iter().map(minute).collect();
+    assert_eq!(minutes.len(), 60);
+    let mut all = Rows::default();
+    all.take(&one, &draw(usize::MAX)).unwrap();
+    assert_eq!(all.learnt.len() + all.judged.len(), 7760 - 23 - 11);
+}

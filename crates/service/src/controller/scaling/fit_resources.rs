@@ -1,4 +1,4 @@
-//! How models are fitted, and what all that fits them shares.
+//! The settings of fits, and the resources that all of them share.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use evenkeel_units::Ratio;
 use super::fit_core::FitCore;
 use super::swish_networks::SwishNetworks;
 
-/// How models are fitted.
+/// The settings of fits, as they are configured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FitSettings {
     /// The file with the network of `swish-net`; without it, one is trained.
@@ -28,11 +28,12 @@ impl Default for FitSettings {
     }
 }
 
-/// What everything that fits models shares.
+/// The resources of fits; clones share the core and the networks.
 #[derive(Debug, Clone)]
 pub struct FitResources {
     pub core: FitCore,
     pub networks: SwishNetworks,
+    pub residual_checks: ResidualChecks,
 }
 
 impl FitResources {
@@ -40,6 +41,7 @@ impl FitResources {
         Self {
             core: FitCore::new(settings.share),
             networks: SwishNetworks::new(settings.swish_net.clone()),
+            residual_checks: settings.residual_checks,
         }
     }
 }

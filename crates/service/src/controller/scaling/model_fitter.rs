@@ -41,7 +41,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::fit_history::Pasts;
 use self::steps::{Span, Steps};
-use super::fit_resources::{FitResources, FitSettings};
+use super::fit_resources::FitResources;
 use super::history_backfill::{HistoryRequest, HistorySource};
 use super::metrics::{FitOutcome, ScalingMetrics};
 use crate::metrics::prometheus::Workloads;
@@ -54,7 +54,6 @@ pub(super) struct ModelFitter {
     pasts: Pasts,
     shared: Arc<ModelAssets>,
     own: OwnSettings,
-    settings: FitSettings,
     metrics: ScalingMetrics,
     resources: FitResources,
 }
@@ -70,7 +69,6 @@ impl ModelFitter {
     pub(super) fn new(
         past: Arc<dyn HistorySource>,
         shared: Arc<ModelAssets>,
-        settings: FitSettings,
         resources: FitResources,
         metrics: ScalingMetrics,
     ) -> Self {
@@ -80,7 +78,6 @@ impl ModelFitter {
             own: OwnSettings::default(),
             metrics,
             resources,
-            settings,
         }
     }
 
@@ -225,7 +222,7 @@ impl ModelFitter {
         }
     }
 
-    /// What is learnt of the past of a load.
+    /// The past of a load as it is learnt.
     fn past_of(&self, load: &FitLoad, past: Steps) -> Minutes {
         let past = past.newest(self.minutes(&load.lesson));
         let past = Minutes::bridged(past.start.as_second(), past.values);

@@ -28,18 +28,21 @@ impl ModelFitter {
     /// Trains the networks of `swish-net` on the loads of a batch, where it has such loads and a training is due.
     pub(super) async fn train_networks(&self, batch: &FitBatch, pasts: &[Option<Steps>]) {
         let networks = self.resources.networks.clone();
+        if !networks.are_trained() {
+            return;
+        }
         let loads = batch.loads.iter().zip(pasts).filter_map(|(load, past)| {
             let is_swish = load.lesson == FitTask::Model(ModelSet::SwishNet);
             let past = past.clone().filter(|_| is_swish)?;
             let past = self.past_of(load, past);
             Some((load.key.workload.clone(), load.signal.clone(), past))
         });
-        let loads: Vec<_> = loads.filter(|_| networks.are_trained()).collect();
+        let loads: Vec<_> = loads.collect();
         if loads.is_empty() {
             return;
         }
         let (calendar, end) = (self.shared.calendar.clone(), batch.end);
-        // What is due is decided with the core at hand: of two lanes, the second finds the work done.
+        // It is decided on the core what is due: of two lanes, the second finds the work done.
         let work = move || networks.learn(&loads, LoadModel::JUDGED, end, &calendar);
         let (trained, took) = self.resources.core.work(work).await;
         match trained {
@@ -67,7 +70,7 @@ impl ModelFitter {
             peaks: Arc::clone(&self.shared.peaks),
             trainer: Some(Arc::new(ModelTrainer::with(NonZeroUsize::MIN))),
             swish: None,
-            residual_checks: self.settings.residual_checks,
+            residual_checks: self.resources.residual_checks,
         };
         let work = move || {
             let is_swish = models == ModelSet::SwishNet;

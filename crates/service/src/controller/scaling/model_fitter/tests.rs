@@ -22,6 +22,7 @@ use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 
 use super::*;
+use crate::controller::scaling::FitSettings;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, WorkloadSums};
 
@@ -196,7 +197,6 @@ impl Outcome {
         let mut fits = ModelFitter::new(
             fake.clone(),
             Arc::default(),
-            settings.clone(),
             FitResources::new(&settings),
             metrics.clone(),
         );
@@ -383,13 +383,7 @@ async fn the_fits_of_workloads_wait_for_no_query_that_hangs() {
 async fn what_was_had_of_a_past_is_not_asked_for_again() {
     let tired = || batch(FitPast::Query("tired".into()), &["any"]);
     let (fake, metrics) = (Arc::new(Fake::default()), ScalingMetrics::default());
-    let fits = ModelFitter::new(
-        fake.clone(),
-        Arc::default(),
-        FitSettings::default(),
-        resources(),
-        metrics,
-    );
+    let fits = ModelFitter::new(fake.clone(), Arc::default(), resources(), metrics);
     let ask = async || {
         let pasts = fits.pasts(&tired(), &mut BackfillPace::default()).await;
         pasts.map(|pasts| pasts[0].values.iter().all(|value| value.is_finite()))
@@ -413,7 +407,6 @@ async fn a_fit_that_panics_is_failed_and_the_next_is_made() {
     let fits = ModelFitter::new(
         Arc::new(Fake::default()),
         Arc::default(),
-        FitSettings::default(),
         resources(),
         ScalingMetrics::default(),
     );
@@ -439,7 +432,6 @@ async fn it_ends_when_it_is_cancelled() {
     let fits = ModelFitter::new(
         Arc::new(Fake::default()),
         Arc::default(),
-        FitSettings::default(),
         resources(),
         ScalingMetrics::default(),
     );

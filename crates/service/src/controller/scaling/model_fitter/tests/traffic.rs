@@ -75,7 +75,6 @@ async fn told(workload: &str, queries: &[&str]) -> (TrafficTold, String) {
     let fits = ModelFitter::new(
         Arc::new(Fake::default()),
         Arc::default(),
-        FitSettings::default(),
         resources(),
         metrics.clone(),
     );
