@@ -57,7 +57,8 @@ async fn start(
     // Fails only where a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut options = DevClusterOptions::new(folder.to_owned());
-    options.patience = Some(Duration::from_secs(10));
+    // A Pod that a stalled machine admits without the webhook has no profile. No webhook may wait longer.
+    options.patience = Some(Duration::from_secs(30));
     change(&mut options);
     let serve = async |wiring| {
         embedded_service::run(wiring, ReplayBoard::default())
@@ -100,6 +101,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
     })
     .await;
     let mut placed: BTreeMap<String, String> = BTreeMap::new();
+    let mut failed_open = Vec::new();
     let (mut scored, mut scaled) = (false, false);
     until(&mut cluster, &mut events, |event| {
         match event {
@@ -119,6 +121,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
                 placed.insert(workload, profile.unwrap_or_default());
             }
             DevEvent::Scaled { workload, to, .. } => scaled |= workload == "web" && to > 2,
+            DevEvent::FailedOpen { call, pod } => failed_open.push(format!("{call}: {pod}")),
             _ => {}
         }
         scored && scaled && placed.len() == PROFILES.len() + 1
@@ -128,7 +131,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
         assert_eq!(
             placed.get(workload).map(String::as_str),
             Some(profile),
-            "{workload}"
+            "{workload}; failed open: {failed_open:?}"
         );
     }
     let pods: Api<Pod> = Api::all(cluster.client.clone());
@@ -140,13 +143,13 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
         );
     }
     let autoscalers: Api<HorizontalPodAutoscaler> = Api::namespaced(cluster.client.clone(), "shop");
-    let web = autoscalers.get("web").await.unwrap();
-    let conditions = web.status.unwrap().conditions.unwrap();
-    assert!(
-        conditions
-            .iter()
-            .any(|is| is.type_ == "ScalingActive" && is.status == "True")
-    );
+    // A measurement that came late on a busy machine makes it false for a moment.
+    await_condition(
+        &autoscalers,
+        "web",
+        ("ScalingActive", "True", "ValidMetricFound"),
+    )
+    .await;
     assert!(std::fs::metadata(cluster.kubeconfig()).unwrap().len() > 0);
     let summary = cluster.stop().await;
     assert!(summary.seconds > 0.0);
@@ -255,10 +258,11 @@ fn autoscaler(metric: &Value) -> HorizontalPodAutoscaler {
 
 async fn await_condition(
     hpas: &Api<HorizontalPodAutoscaler>,
+    name: &str,
     (kind, status, reason): (&str, &str, &str),
 ) {
     eventually(reason, async || {
-        let status_now = hpas.get("hand").await.unwrap().status?;
+        let status_now = hpas.get(name).await.unwrap().status?;
         let mut conditions = status_now.conditions?.into_iter();
         let holds = conditions.find(|is| {
             is.type_ == kind && is.status == status && is.reason.as_deref() == Some(reason)
@@ -344,14 +348,19 @@ async fn replicas_follow_memory(cluster: &DevCluster) {
         "target": {"type": "AverageValue", "averageValue": "10"}}});
     let (post, params) = (PostParams::default(), PatchParams::default());
     hpas.create(&post, &autoscaler(&unknown)).await.unwrap();
-    await_condition(&hpas, ("ScalingActive", "False", "FailedGetPodsMetric")).await;
+    await_condition(
+        &hpas,
+        "hand",
+        ("ScalingActive", "False", "FailedGetPodsMetric"),
+    )
+    .await;
     // Such Pods use seven tenths of what they request: 28 MiB of 40.
     let memory = json!({"type": "Resource", "resource": {"name": "memory",
         "target": {"type": "AverageValue", "averageValue": "14Mi"}}});
     let change = Patch::Merge(json!({"spec": {"metrics": [memory]}}));
     hpas.patch("hand", &params, &change).await.unwrap();
-    await_condition(&hpas, ("ScalingActive", "True", "ValidMetricFound")).await;
-    await_condition(&hpas, ("ScalingLimited", "True", "TooManyReplicas")).await;
+    await_condition(&hpas, "hand", ("ScalingActive", "True", "ValidMetricFound")).await;
+    await_condition(&hpas, "hand", ("ScalingLimited", "True", "TooManyReplicas")).await;
     let raised = Patch::Merge(json!({"spec": {"minReplicas": 8, "maxReplicas": 8}}));
     hpas.patch("hand", &params, &raised).await.unwrap();
 }
