@@ -1,4 +1,4 @@
-//! What score labels cost a cluster of 5,000 nodes with 32 shapes in use, while 100 Pods are bound each
+//! The cost of score labels for a cluster of 5,000 nodes with 32 shapes in use, while 100 Pods are bound each
 //! second and as many end: the processor time of the node table and of the leader's turn each second, and
 //! the leader's patches of nodes. Sending them is not part of it.
 

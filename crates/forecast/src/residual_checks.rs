@@ -3,7 +3,7 @@
 use evenkeel_units::words;
 
 words! {
-    /// What [`Diagnosis`](crate::arima::Diagnosis) decides.
+    /// The effect of a [`Diagnosis`](crate::arima::Diagnosis).
     #[derive(Default)]
     pub enum ResidualChecks {
         /// The verdict is reported.

@@ -60,7 +60,7 @@ struct Ports {
     scheduler: u16,
 }
 
-/// What a Kubernetes release has and leaves off by default.
+/// Features and API versions that a Kubernetes release has and leaves off by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Gates {
     /// Of kube-apiserver and kube-scheduler.

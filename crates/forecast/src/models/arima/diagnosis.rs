@@ -43,7 +43,7 @@ impl Diagnosis {
         self.failed().next().is_none()
     }
 
-    /// What the failed tests found.
+    /// The findings of the failed tests.
     fn failed(&self) -> impl Iterator<Item = &'static str> {
         let found = [
             (self.ljung_box, "autocorrelation"),

@@ -117,7 +117,7 @@ fn nodes_with_room_for_the_first_minutes_come_before_those_with_room_for_the_dem
     }
 }
 
-/// What refused the Pod before may refuse the nodes with room again.
+/// The reason for the refusal may still hold on the nodes with room.
 #[test]
 fn a_pod_that_found_no_node_is_judged_by_its_demand_alone() {
     let snapshot = snapshot(&[("a", 300), ("b", 100)]);
