@@ -215,7 +215,7 @@ async fn targets_follow_their_objects(client: &Client, controllers: bool) {
                 .pods
                 .members
                 .first()
-                .map(|pod| pod.containers[0].requests.get(&ResourceName::Cpu));
+                .map(|pod| pod.spec.containers[0].requests.get(&ResourceName::Cpu));
             request == Some(Some(250))
         })
         .await;

@@ -45,8 +45,8 @@ pub fn request(
 
 /// Containers that run side by side.
 fn running(pod: &PodFacts) -> impl Iterator<Item = &ContainerFacts> {
-    let sidecars = pod.init_containers.iter().filter(|one| one.is_sidecar);
-    pod.containers.iter().chain(sidecars)
+    let sidecars = pod.spec.init_containers.iter().filter(|one| one.is_sidecar);
+    pod.spec.containers.iter().chain(sidecars)
 }
 
 fn of_container(
@@ -89,16 +89,19 @@ fn is_pod_level(resource: &ResourceName) -> bool {
 }
 
 fn has_pod_requests(pod: &PodFacts) -> bool {
-    pod.pod_requests.iter().any(|(name, _)| is_pod_level(name))
+    pod.spec
+        .pod_requests
+        .iter()
+        .any(|(name, _)| is_pod_level(name))
 }
 
 /// The scheduler's amount: the Pod's request as a whole or else the total of its containers, plus
 /// its overhead.
 fn of_pod(pod: &PodFacts, resource: &ResourceName) -> Result<i64, ReplicasError> {
-    let whole = pod.pod_requests.get(resource);
+    let whole = pod.spec.pod_requests.get(resource);
     let whole = whole.filter(|_| is_pod_level(resource));
     let total = whole.or_else(|| total_of_containers(pod, resource));
-    let overhead = pod.overhead.get(resource);
+    let overhead = pod.spec.overhead.get(resource);
     let missing = || ReplicasError::MissingPodLevelRequest {
         resource: resource.clone(),
         pod: pod.name.clone(),
@@ -120,10 +123,10 @@ fn total_of_containers(pod: &PodFacts, resource: &ResourceName) -> Option<i64> {
         (Some(sum), Some(more)) => Some(sum.wrapping_add(more)),
         (sum, more) => sum.or(more),
     };
-    let containers = pod.containers.iter().map(|one| of(&one.requests));
+    let containers = pod.spec.containers.iter().map(|one| of(&one.requests));
     let mut running = containers.fold(None, add);
     let (mut sidecars, mut starting) = (None, None);
-    for init in &pod.init_containers {
+    for init in &pod.spec.init_containers {
         let request = of(&init.requests);
         if init.is_sidecar {
             running = add(running, request);

@@ -1,8 +1,10 @@
 //! Whole reconciliations: the effect of each observed part.
 
+use std::sync::Arc;
+
 use evenkeel_label_selector::LabelSelector;
 use evenkeel_metrics::api_reading::MetricsApiReading;
-use evenkeel_metrics::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests};
+use evenkeel_metrics::pod::{ContainerFacts, PodFacts, PodPhase, PodSpecFacts, ReadyCondition};
 use evenkeel_metrics::sample::{ContainerMetrics, PodMetrics, ValueSample};
 use evenkeel_metrics::signal::{
     MetricIdentifier, MetricTarget, ObjectReference, ResourceName, Signal,
@@ -58,14 +60,14 @@ pub(crate) fn pods(count: usize) -> Vec<PodFacts> {
             status: ConditionStatus::True,
             last_transition_time: begun,
         }),
-        containers: vec![ContainerFacts {
-            name: "app".to_owned(),
-            requests: [(ResourceName::Cpu, 1000)].into_iter().collect(),
-            is_sidecar: false,
-        }],
-        init_containers: Vec::new(),
-        pod_requests: ResourceRequests::default(),
-        overhead: ResourceRequests::default(),
+        spec: Arc::new(PodSpecFacts {
+            containers: vec![ContainerFacts {
+                name: "app".to_owned(),
+                requests: [(ResourceName::Cpu, 1000)].into_iter().collect(),
+                is_sidecar: false,
+            }],
+            ..PodSpecFacts::default()
+        }),
     };
     (0..count).map(pod).collect()
 }

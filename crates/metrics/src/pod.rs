@@ -1,5 +1,7 @@
 //! The facts of a Pod that scaling reads: its life, and the requests of its containers.
 
+use std::sync::Arc;
+
 use evenkeel_objects::condition::ConditionStatus;
 use jiff::Timestamp;
 
@@ -17,6 +19,13 @@ pub struct PodFacts {
     pub start_time: Option<Timestamp>,
     /// The condition `Ready`, where the Pod has one.
     pub ready: Option<ReadyCondition>,
+    /// Pods of one controller share it as a rule.
+    pub spec: Arc<PodSpecFacts>,
+}
+
+/// The containers of a Pod and its requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PodSpecFacts {
     /// The containers, in the order of the spec.
     pub containers: Vec<ContainerFacts>,
     /// The init containers, sidecars among them, in the order of the spec.

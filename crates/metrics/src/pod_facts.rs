@@ -1,10 +1,14 @@
 //! Pods as the HPA algorithm reads them.
 
+use std::sync::Arc;
+
 use evenkeel_objects::pod;
 use evenkeel_objects::resource_list::ResourceList;
 use jiff::Timestamp;
 
-use crate::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests};
+use crate::pod::{
+    ContainerFacts, PodFacts, PodPhase, PodSpecFacts, ReadyCondition, ResourceRequests,
+};
 
 impl From<&pod::Pod> for PodFacts {
     /// The facts of a Pod as watches hold it; of the resources those that rules read.
@@ -27,10 +31,12 @@ impl From<&pod::Pod> for PodFacts {
                 status: ready.status.as_str().into(),
                 last_transition_time: ready.last_transition_time.unwrap_or(Timestamp::MIN),
             }),
-            containers: read(containers),
-            init_containers: read(init_containers),
-            pod_requests: amounts(&resources.requests),
-            overhead: amounts(overhead),
+            spec: Arc::new(PodSpecFacts {
+                containers: read(containers),
+                init_containers: read(init_containers),
+                pod_requests: amounts(&resources.requests),
+                overhead: amounts(overhead),
+            }),
         }
     }
 }
@@ -97,9 +103,9 @@ mod tests {
         );
         assert!(facts.deleted);
         let cpu = |requests: &ResourceRequests| requests.get(&ResourceName::Cpu);
-        assert_eq!(cpu(&facts.containers[0].requests), Some(1_500));
-        assert_eq!(cpu(&facts.overhead), Some(250));
-        let sidecars = facts.init_containers.iter().map(|one| one.is_sidecar);
+        assert_eq!(cpu(&facts.spec.containers[0].requests), Some(1_500));
+        assert_eq!(cpu(&facts.spec.overhead), Some(250));
+        let sidecars = facts.spec.init_containers.iter().map(|one| one.is_sidecar);
         assert_eq!(sidecars.collect::<Vec<_>>(), [false, true]);
     }
 }

@@ -2,12 +2,16 @@
 //! default settings. Times count from the begin of the run. Every write of the replica count
 //! succeeds.
 
+use std::sync::Arc;
+
 use evenkeel_hpa as hpa;
 use evenkeel_hpa::{
     Action, Behavior, ConditionType, Controller, HorizontalPodAutoscaler, HpaMemory, HpaOutcome,
     HpaSpec, HpaStatus, MetricSpec, ObservedTarget, Readings, Settings, TargetScale,
 };
-use evenkeel_metrics::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests};
+use evenkeel_metrics::pod::{
+    ContainerFacts, PodFacts, PodPhase, PodSpecFacts, ReadyCondition, ResourceRequests,
+};
 use evenkeel_metrics::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_metrics::signal::{ObjectReference, ResourceName};
 use evenkeel_objects::condition::ConditionStatus;
@@ -134,11 +138,23 @@ pub struct Life {
     pub ready: SignedDuration,
 }
 
+/// The spec of Pods with one container.
+pub fn pod_spec(requests: ResourceRequests) -> Arc<PodSpecFacts> {
+    Arc::new(PodSpecFacts {
+        containers: vec![ContainerFacts {
+            name: CONTAINER.to_owned(),
+            requests,
+            is_sidecar: false,
+        }],
+        ..PodSpecFacts::default()
+    })
+}
+
 /// A Pod as its HPA sees it; without a life it waits for a node.
 pub fn pod(
     name: String,
     life: Option<Life>,
-    requests: &ResourceRequests,
+    spec: &Arc<PodSpecFacts>,
     at: SignedDuration,
 ) -> PodFacts {
     let ready = life.map(|life| {
@@ -160,14 +176,7 @@ pub fn pod(
         deleted: false,
         start_time: life.map(|life| date(life.started)),
         ready,
-        containers: vec![ContainerFacts {
-            name: CONTAINER.to_owned(),
-            requests: requests.clone(),
-            is_sidecar: false,
-        }],
-        init_containers: Vec::new(),
-        pod_requests: ResourceRequests::default(),
-        overhead: ResourceRequests::default(),
+        spec: Arc::clone(spec),
     }
 }
 
@@ -227,13 +236,13 @@ mod tests {
             unready: SignedDuration::ZERO,
             ready: SignedDuration::ZERO,
         };
-        let requests = [(ResourceName::Cpu, 1000)].into_iter().collect();
+        let spec = pod_spec([(ResourceName::Cpu, 1000)].into_iter().collect());
         let (mut pods, mut measured) = (Vec::new(), Vec::new());
         for (index, usage) in usages.iter().enumerate() {
             let name = format!("web-{index}");
             let usage = usage.map(|milli| measurement(at, SECOND(60), milli));
             measured.extend(usage.map(|usage| metrics(name.clone(), ResourceName::Cpu, usage)));
-            pods.push(pod(name, Some(life), &requests, at));
+            pods.push(pod(name, Some(life), &spec, at));
         }
         let current = i32::try_from(usages.len()).unwrap();
         autoscaler.reconcile(at, current, &pods, &resource(measured))
@@ -279,22 +288,19 @@ mod tests {
 
     #[test]
     fn a_pod_is_pending_until_it_runs_and_counts_once_a_window_after_it_was_ready_is_measured() {
-        let requests: ResourceRequests = [(ResourceName::Cpu, 1000)].into_iter().collect();
+        let spec = pod_spec([(ResourceName::Cpu, 1000)].into_iter().collect());
         let life = Life {
             started: SECOND(10),
             running: SECOND(20),
             unready: SECOND(10),
             ready: SECOND(30),
         };
-        let at = |second| pod("web".to_owned(), Some(life), &requests, SECOND(second));
+        let at = |second| pod("web".to_owned(), Some(life), &spec, SECOND(second));
         assert_eq!(
             (at(19).phase, at(20).phase),
             (PodPhase::Pending, PodPhase::Running)
         );
         assert!(!at(29).is_ready() && at(30).is_ready());
-        assert_eq!(
-            pod("web".to_owned(), None, &requests, SECOND(9)).ready,
-            None
-        );
+        assert_eq!(pod("web".to_owned(), None, &spec, SECOND(9)).ready, None);
     }
 }

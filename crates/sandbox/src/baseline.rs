@@ -308,7 +308,7 @@ impl Baseline {
             if workload.arrival > at {
                 continue;
             }
-            let requests = requests(workload);
+            let spec = autoscaler::pod_spec(requests(workload));
             let ours = self.pods.iter().filter(|pod| pod.stays_in(index));
             let (mut pods, mut metrics) = (Vec::new(), Vec::new());
             for pod in ours {
@@ -316,7 +316,7 @@ impl Baseline {
                 let name = pod.name.name().to_owned();
                 let sample = measured.get(&pod.name);
                 metrics.extend(sample.map(|sample| usage(name.clone(), *sample)));
-                pods.push(autoscaler::pod(name, life, &requests, at));
+                pods.push(autoscaler::pod(name, life, &spec, at));
             }
             let current = i32::try_from(self.wanted[index]).unwrap_or(i32::MAX);
             let mut readings = Readings {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use evenkeel_hpa::Readings;
 use evenkeel_metrics::api_reading::MetricsApiReading;
-use evenkeel_metrics::pod::{PodFacts, ResourceRequests};
+use evenkeel_metrics::pod::{PodFacts, PodSpecFacts};
 use evenkeel_metrics::sample::{Measurement, PodSample};
 use evenkeel_metrics::signal::Signal;
 use jiff::SignedDuration;
@@ -52,7 +52,7 @@ impl ObservedPodSet {
         &mut self,
         place: usize,
         shown: ObservedPodState,
-        requests: &ResourceRequests,
+        spec: &Arc<PodSpecFacts>,
         at: SignedDuration,
     ) {
         if self.shown.get(place) == Some(&shown) {
@@ -69,7 +69,7 @@ impl ObservedPodSet {
         let name = format!("{batch:08}-{number:06}");
         let pod = PodFacts {
             deleted: is_deleted,
-            ..autoscaler::pod(name, Some(life), requests, at)
+            ..autoscaler::pod(name, Some(life), spec, at)
         };
         // The Pods from this place on have moved, if they still exist.
         self.truncate(place);

@@ -17,10 +17,10 @@ use crate::autoscaler;
 use crate::autoscaler::{Autoscaler, Life};
 use crate::scrape::{Exporter, ScrapedSample, Scraper};
 pub(super) use amounts::metric;
-use amounts::{milli, requests};
+use amounts::{milli, pod_spec};
 use evenkeel_forecast::RegularSeries;
 use evenkeel_hpa::ObservedTarget;
-use evenkeel_metrics::pod::{PodFacts, ResourceRequests};
+use evenkeel_metrics::pod::{PodFacts, PodSpecFacts};
 use evenkeel_metrics::sample::Measurement;
 use evenkeel_metrics::signal::{Signal, ValueScope};
 use evenkeel_objects::start_time::StartTime;
@@ -69,7 +69,7 @@ pub(super) struct ScaledPods {
     pub(super) pods: Vec<Cohort>,
     keys: u32,
     cost: Cost,
-    requests: ResourceRequests,
+    spec: Arc<PodSpecFacts>,
     carriers: ServingPods,
     seen: ObservedPodSet,
     /// Present load of each serving Pod.
@@ -126,7 +126,7 @@ impl ScaledPods {
             pods: Vec::new(),
             keys: 0,
             cost: Cost::default(),
-            requests: requests(target),
+            spec: pod_spec(target),
             carriers: ServingPods::default(),
             seen: ObservedPodSet::of(Signal::from(target.resource)),
             each: 0.0,
@@ -204,7 +204,7 @@ impl ScaledPods {
                 };
                 let place = measurements.len();
                 let date = begin.saturating_add(at);
-                self.seen.show(place, shown, &self.requests, date);
+                self.seen.show(place, shown, &self.spec, date);
                 measurements.push(measured);
             }
         }

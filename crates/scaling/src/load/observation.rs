@@ -173,7 +173,7 @@ impl MeanTime {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_metrics::pod::{PodPhase, ReadyCondition, ResourceRequests};
+    use evenkeel_metrics::pod::{PodPhase, ReadyCondition};
     use evenkeel_metrics::sample::PodSample;
     use evenkeel_metrics::signal::{MetricIdentifier, PromQl};
     use evenkeel_objects::condition::ConditionStatus;
@@ -194,10 +194,7 @@ mod tests {
                 status: ConditionStatus::from(ready),
                 last_transition_time: at(0),
             }),
-            containers: Vec::new(),
-            init_containers: Vec::new(),
-            pod_requests: ResourceRequests::default(),
-            overhead: ResourceRequests::default(),
+            spec: Arc::default(),
         })
     }
 

@@ -57,7 +57,7 @@ impl ServingPods {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_metrics::pod::{PodPhase, ReadyCondition, ResourceRequests};
+    use evenkeel_metrics::pod::{PodPhase, ReadyCondition};
     use evenkeel_objects::condition::ConditionStatus;
 
     use super::*;
@@ -76,10 +76,7 @@ mod tests {
                 status: ConditionStatus::from(ready),
                 last_transition_time: at(since),
             }),
-            containers: Vec::new(),
-            init_containers: Vec::new(),
-            pod_requests: ResourceRequests::default(),
-            overhead: ResourceRequests::default(),
+            spec: Arc::default(),
         })
     }
 

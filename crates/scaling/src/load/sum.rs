@@ -194,7 +194,9 @@ impl LoadSum {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_metrics::pod::{PodPhase, ReadyCondition, ResourceRequests};
+    use std::sync::Arc;
+
+    use evenkeel_metrics::pod::{PodPhase, ReadyCondition};
     use evenkeel_objects::condition::ConditionStatus;
 
     use super::*;
@@ -334,10 +336,7 @@ mod tests {
                     status: ConditionStatus::from(ready),
                     last_transition_time: at(since),
                 }),
-                containers: Vec::new(),
-                init_containers: Vec::new(),
-                pod_requests: ResourceRequests::default(),
-                overhead: ResourceRequests::default(),
+                spec: Arc::default(),
             };
             // The window of another Pod.
             let longest = Measurement {

@@ -262,8 +262,8 @@ fn lacking(signal: &Signal, pods: &[&PodFacts]) -> String {
         return String::new();
     };
     let lacking = pods.iter().filter(|pod| !pod.deleted).find_map(|pod| {
-        let sidecars = pod.init_containers.iter().filter(|one| one.is_sidecar);
-        let running = || pod.containers.iter().chain(sidecars.clone());
+        let sidecars = pod.spec.init_containers.iter().filter(|one| one.is_sidecar);
+        let running = || pod.spec.containers.iter().chain(sidecars.clone());
         let has = |requests: &ResourceRequests| requests.get(resource).is_some();
         let found = running().find(|one| !has(&one.requests))?;
         running()

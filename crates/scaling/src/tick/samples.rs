@@ -174,7 +174,7 @@ fn thousandths(resource: Resource, amount: Amount) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_metrics::pod::{PodPhase, ReadyCondition, ResourceRequests};
+    use evenkeel_metrics::pod::{PodPhase, ReadyCondition};
     use evenkeel_metrics::signal::{PromQl, ValueScope};
     use evenkeel_metrics::usage;
     use evenkeel_objects::condition::ConditionStatus;
@@ -198,10 +198,7 @@ mod tests {
                 status: ConditionStatus::True,
                 last_transition_time: at(0),
             }),
-            containers: Vec::new(),
-            init_containers: Vec::new(),
-            pod_requests: ResourceRequests::default(),
-            overhead: ResourceRequests::default(),
+            spec: Arc::default(),
         })
     }
 

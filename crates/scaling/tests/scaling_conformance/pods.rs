@@ -1,8 +1,11 @@
 //! Pods and what is measured of them, in the JSON of the cases.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use evenkeel_metrics::pod::{ContainerFacts, PodFacts, ReadyCondition, ResourceRequests};
+use evenkeel_metrics::pod::{
+    ContainerFacts, PodFacts, PodSpecFacts, ReadyCondition, ResourceRequests,
+};
 use evenkeel_metrics::sample::{ContainerMetrics, Measurement, PodMetrics, PodSample, ValueSample};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -70,10 +73,12 @@ impl Pod {
                 status: ready.as_str().into(),
                 last_transition_time: self.ready_transition_s.map_or(Timestamp::MIN, at),
             }),
-            containers: self.containers.iter().map(Container::read).collect(),
-            init_containers: self.init_containers.iter().map(Container::read).collect(),
-            pod_requests: optional(&self.whole_requests),
-            overhead: optional(&self.overhead_milli),
+            spec: Arc::new(PodSpecFacts {
+                containers: self.containers.iter().map(Container::read).collect(),
+                init_containers: self.init_containers.iter().map(Container::read).collect(),
+                pod_requests: optional(&self.whole_requests),
+                overhead: optional(&self.overhead_milli),
+            }),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Pods of the API as the HPA algorithm reads them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use evenkeel_metrics::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests};
+use evenkeel_metrics::pod::{
+    ContainerFacts, PodFacts, PodPhase, PodSpecFacts, ReadyCondition, ResourceRequests,
+};
 use evenkeel_quantity::Quantity;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod, PodStatus};
@@ -22,10 +25,12 @@ pub(super) fn pod_facts(pod: &Pod) -> PodFacts {
         deleted: pod.metadata.deletion_timestamp.is_some(),
         start_time: start_time.map(|time| time.0),
         ready: status.and_then(ready),
-        containers: containers(spec.map(|spec| spec.containers.as_slice())),
-        init_containers: containers(init_containers),
-        pod_requests: requests(whole.and_then(|resources| resources.requests.as_ref())),
-        overhead: requests(spec.and_then(|spec| spec.overhead.as_ref())),
+        spec: Arc::new(PodSpecFacts {
+            containers: containers(spec.map(|spec| spec.containers.as_slice())),
+            init_containers: containers(init_containers),
+            pod_requests: requests(whole.and_then(|resources| resources.requests.as_ref())),
+            overhead: requests(spec.and_then(|spec| spec.overhead.as_ref())),
+        }),
     }
 }
 
@@ -114,12 +119,12 @@ mod tests {
         };
         assert_eq!(facts.ready, Some(ready));
         let cpu = |requests: &ResourceRequests| requests.get(&ResourceName::Cpu);
-        assert_eq!(cpu(&facts.containers[0].requests), Some(1_500));
-        let sidecars = facts.init_containers.iter().map(|one| one.is_sidecar);
+        assert_eq!(cpu(&facts.spec.containers[0].requests), Some(1_500));
+        let sidecars = facts.spec.init_containers.iter().map(|one| one.is_sidecar);
         assert_eq!(sidecars.collect::<Vec<_>>(), [false, true]);
-        assert_eq!(cpu(&facts.overhead), Some(250));
+        assert_eq!(cpu(&facts.spec.overhead), Some(250));
         assert_eq!(
-            facts.pod_requests.get(&ResourceName::Memory),
+            facts.spec.pod_requests.get(&ResourceName::Memory),
             Some(1_024_000)
         );
     }
@@ -128,6 +133,6 @@ mod tests {
     fn an_empty_object_is_a_pod_of_which_nothing_is_known() {
         let facts = pod_facts(&Pod::default());
         assert_eq!((facts.phase, facts.ready), (PodPhase::Unknown, None));
-        assert!(facts.containers.is_empty() && facts.overhead.is_empty());
+        assert!(facts.spec.containers.is_empty() && facts.spec.overhead.is_empty());
     }
 }

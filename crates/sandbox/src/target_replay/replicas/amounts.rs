@@ -1,10 +1,13 @@
 //! Amounts of a target in the units of its HPA and Pods.
 
+use std::sync::Arc;
+
 use evenkeel_hpa::MetricSpec;
-use evenkeel_metrics::pod::ResourceRequests;
+use evenkeel_metrics::pod::PodSpecFacts;
 use evenkeel_metrics::signal::{MetricTarget as Wanted, ResourceName, Signal};
 use evenkeel_units::{Resource, i64_ceil};
 
+use crate::autoscaler;
 use crate::target_replay::settings::ReplayTarget;
 
 /// Metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an amount
@@ -20,9 +23,9 @@ pub(in crate::target_replay) fn metric(target: &ReplayTarget, share: f64) -> Met
     MetricSpec::new(Signal::from(target.resource), wanted)
 }
 
-pub(super) fn requests(target: &ReplayTarget) -> ResourceRequests {
+pub(super) fn pod_spec(target: &ReplayTarget) -> Arc<PodSpecFacts> {
     let request = milli(target.resource, target.capacity.request());
-    [(name(target.resource), request)].into_iter().collect()
+    autoscaler::pod_spec([(name(target.resource), request)].into_iter().collect())
 }
 
 pub(super) fn name(resource: Resource) -> ResourceName {

@@ -1,6 +1,8 @@
 //! A target with a count that is set here: the HPA to the letter without a forecast, and a forecast
 //! on top of it.
 
+use std::sync::Arc;
+
 use evenkeel_api::replica_counts::ReplicaCounts;
 use evenkeel_hpa::{
     Action, Behavior, BehaviorSpec, ConditionType, Controller, EventType, FeatureGates,
@@ -8,7 +10,7 @@ use evenkeel_hpa::{
     Readings, RulesSpec, ScalingPolicy, SelectPolicy, TargetScale, reconcile, reconciler,
 };
 use evenkeel_metrics::api_reading::MetricsApiReading;
-use evenkeel_metrics::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests};
+use evenkeel_metrics::pod::{ContainerFacts, PodFacts, PodPhase, PodSpecFacts, ReadyCondition};
 use evenkeel_metrics::sample::{ContainerMetrics, PodMetrics, ValueSample};
 use evenkeel_metrics::signal::{MetricIdentifier, MetricTarget, ObjectReference, ResourceName};
 use evenkeel_objects::condition::ConditionStatus;
@@ -67,14 +69,14 @@ fn pods(count: i32) -> Vec<PodFacts> {
             status: ConditionStatus::True,
             last_transition_time: time(-240),
         }),
-        containers: vec![ContainerFacts {
-            name: "app".to_owned(),
-            requests: [(ResourceName::Cpu, 500)].into_iter().collect(),
-            is_sidecar: false,
-        }],
-        init_containers: Vec::new(),
-        pod_requests: ResourceRequests::default(),
-        overhead: ResourceRequests::default(),
+        spec: Arc::new(PodSpecFacts {
+            containers: vec![ContainerFacts {
+                name: "app".to_owned(),
+                requests: [(ResourceName::Cpu, 500)].into_iter().collect(),
+                is_sidecar: false,
+            }],
+            ..PodSpecFacts::default()
+        }),
     };
     (0..count).map(pod).collect()
 }

@@ -545,7 +545,7 @@ fn what_pods_on_standby_ask_for_is_in_no_mean() {
     let whole = request(&observed);
     for member in observed.pods.members.iter_mut().skip(2) {
         let mut pod = PodFacts::clone(member);
-        for container in &mut pod.containers {
+        for container in &mut Arc::make_mut(&mut pod.spec).containers {
             container.requests = [(ResourceName::Cpu, 1)].into_iter().collect();
         }
         *member = Arc::new(pod);

@@ -89,8 +89,12 @@ pub(crate) struct PodsByWorkload {
 }
 
 impl IndexedPod {
-    fn of(pod: &Pod) -> Self {
-        let facts = PodFacts::from(pod);
+    /// Shares the spec of another Pod of its controller where the two are equal.
+    fn of(pod: &Pod, other: Option<&Self>) -> Self {
+        let mut facts = PodFacts::from(pod);
+        if let Some(other) = other.filter(|other| other.facts.spec == facts.spec) {
+            facts.spec = Arc::clone(&other.facts.spec);
+        }
         Self {
             was_ready: facts.is_ready(),
             facts: Arc::new(facts),
@@ -109,7 +113,9 @@ impl PodStore for PodsByWorkload {
         let Some((controller, key)) = controller.zip(key) else {
             return self.remove(uid, seen.now);
         };
-        let mut record = IndexedPod::of(pod);
+        let group = self.groups.get(&key);
+        let other = group.and_then(|group| group.members.values().next());
+        let mut record = IndexedPod::of(pod, other.map(|(_, other)| other));
         let ready = record.facts.is_ready();
         let becomes_ready = if let Some(known) = self.known(uid, &key) {
             let was_ready = known.was_ready;

@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use evenkeel_metrics::signal::ResourceName;
 use evenkeel_objects::annotations::{BOUNDS, SCALING_STATUS};
 use evenkeel_objects::controller_key::ControllerKey;
@@ -180,7 +183,7 @@ fn an_autoscaler_stands_with_all_that_belongs_to_it() {
     assert_eq!(target.target, web);
     let mut members = target.pods.members;
     members.sort_by(|a, b| a.name.cmp(&b.name));
-    let requests = &members[0].containers[0].requests;
+    let requests = &members[0].spec.containers[0].requests;
     assert_eq!(requests.get(&ResourceName::Cpu), Some(500));
     assert_eq!(requests.get(&ResourceName::Memory), Some(1000 << 30));
     let ready: Vec<_> = members.iter().map(|pod| pod.is_ready()).collect();
@@ -326,6 +329,35 @@ fn a_replica_set_may_show_up_after_its_pods() {
     assert_eq!(names(&state), [""; 0], "it belongs to nobody any more");
     hpa(&state, "hpa", ("ReplicaSet", "web-2"), &json!({}));
     assert_eq!(names(&state), ["web-2-b"]);
+}
+
+#[test]
+fn pods_of_a_controller_share_their_spec_while_it_is_equal() {
+    let state = shop();
+    hpa(&state, "hpa", ("StatefulSet", "db"), &json!({}));
+    let db = |number: u32, cpu: &str| {
+        let mut pod = pod(
+            &format!("uid-{number}"),
+            &format!("db-{number}"),
+            ("StatefulSet", "db"),
+        );
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!(cpu);
+        apply(&state, pod);
+        let members = one(&state).pods.members;
+        let specs = members.iter().map(|member| Arc::as_ptr(&member.spec));
+        specs.collect::<BTreeSet<_>>().len()
+    };
+    assert_eq!(db(0, "500m"), 1);
+    assert_eq!(db(1, "500m"), 1);
+    assert_eq!(db(2, "600m"), 2);
+    // One Pod alone is resized, and the others follow.
+    db(1, "600m");
+    db(0, "600m");
+    let members = one(&state).pods.members;
+    let requests = members
+        .iter()
+        .map(|member| member.spec.containers[0].requests.get(&ResourceName::Cpu));
+    assert_eq!(requests.collect::<Vec<_>>(), [Some(600); 3]);
 }
 
 #[test]
