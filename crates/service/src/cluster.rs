@@ -11,6 +11,7 @@ mod grouped_pods;
 mod history;
 mod lock;
 pub mod metrics;
+mod node_names;
 pub mod owners;
 pub mod paged_list;
 mod pod_store;

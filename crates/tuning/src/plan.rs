@@ -125,7 +125,7 @@ fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
     Some(ResizeRecord {
         from: stands.clone(),
         to: stands,
-        ..record.clone()
+        ..ResizeRecord::clone(record)
     })
 }
 

@@ -37,9 +37,9 @@ pub struct ResizablePod {
     pub is_annotated: bool,
     pub is_skipped: bool,
     /// The record of the last resize in its annotation; `None` if it has none.
-    pub record: Option<Result<ResizeRecord, RefusedRecord>>,
+    pub record: Option<Result<Box<ResizeRecord>, RefusedRecord>>,
     /// Those of `spec.containers`, then those of `spec.initContainers`.
-    pub containers: Vec<ResizableContainer>,
+    pub containers: Arc<[ResizableContainer]>,
     pub obstacle: Option<Obstacle>,
     pub resize: Option<Resize>,
 }
@@ -127,6 +127,19 @@ impl ResizablePod {
         Some(seen)
     }
 
+    /// Shares what is equal in another Pod, as a rule one of the same controller.
+    pub fn share(&mut self, other: &Self) {
+        if self.namespace == other.namespace {
+            self.namespace = Arc::clone(&other.namespace);
+        }
+        if self.controller == other.controller {
+            self.controller.clone_from(&other.controller);
+        }
+        if self.containers == other.containers {
+            self.containers = Arc::clone(&other.containers);
+        }
+    }
+
     /// True where it carries what Evenkeel has written of a resize, readable or not.
     pub fn is_resized(&self) -> bool {
         !matches!(self.record, None | Some(Err(RefusedRecord::Foreign)))
@@ -201,16 +214,16 @@ fn record(
     text: &str,
     is_own: bool,
     containers: &[ResizableContainer],
-) -> Result<ResizeRecord, RefusedRecord> {
+) -> Result<Box<ResizeRecord>, RefusedRecord> {
     if !is_own {
         return Err(RefusedRecord::Foreign);
     }
     let record = ResizeRecord::parse(text)?;
     let is_there = |name: &str| containers.iter().any(|one| *one.name == *name);
-    Ok(record.of_containers(is_there))
+    Ok(Box::new(record.of_containers(is_there)))
 }
 
-fn containers(pod: &Pod) -> Vec<ResizableContainer> {
+fn containers(pod: &Pod) -> Arc<[ResizableContainer]> {
     let read = |place: ContainerPlace, container: &Container| ResizableContainer {
         name: container.name.as_deref().unwrap_or_default().into(),
         place,

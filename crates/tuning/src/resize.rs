@@ -278,7 +278,7 @@ pub fn annotate(
     let found = pod.record.as_ref();
     let is_so = match (record, found) {
         (None, None) => true,
-        (Some(record), Some(Ok(found))) => record == found,
+        (Some(record), Some(Ok(found))) => *record == **found,
         _ => false,
     };
     if is_so {

@@ -2,17 +2,16 @@
 //! Without deletion costs, only Pods that still carry one of Evenkeel's are kept, to remove it.
 //! Pods of one ReplicaSet share labels and constraints, the larger part.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::node::Node;
 use evenkeel_placement::plan::deletion_cost::NodeLabels;
 use evenkeel_placement::removable_pod::{Cost, RemovablePod};
-use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
+use super::node_names::NodeNames;
 use super::pod_store::{ObservedPod, PodStore};
 
 #[derive(Debug)]
@@ -20,8 +19,7 @@ pub(crate) struct RemovablePods {
     keeps_all: bool,
     pods: GroupedPods<RemovablePod>,
     nodes: Arc<NodeLabels>,
-    /// The names of nodes that Pods are on, once each; also of those that have not been seen yet.
-    names: HashSet<Arc<str>, RandomState>,
+    names: NodeNames,
 }
 
 impl GroupedPod for RemovablePod {
@@ -51,7 +49,7 @@ impl PodStore for RemovablePods {
             return;
         }
         self.pods.remove(pod.uid());
-        seen.node = seen.node.map(|node| self.intern(node));
+        seen.node = seen.node.map(|node| self.names.shared(node));
         let set = seen.common.replica_set.as_ref();
         let set = set.map(|set| PodGroup::Controller(set.key.clone()));
         if let Some(other) = set.and_then(|set| self.pods.of(&set).next()) {
@@ -75,7 +73,7 @@ impl RemovablePods {
             keeps_all,
             pods: GroupedPods::default(),
             nodes: Arc::default(),
-            names: HashSet::default(),
+            names: NodeNames::default(),
         }
     }
 
@@ -91,8 +89,6 @@ impl RemovablePods {
         if self.nodes.keys().any(|name| !keep(name)) {
             Arc::make_mut(&mut self.nodes).retain(|name, _| keep(name));
         }
-        self.names
-            .retain(|name| Arc::strong_count(name) > 1 || keep(name));
     }
 
     /// The cost that Evenkeel has given a Pod.
@@ -118,14 +114,6 @@ impl RemovablePods {
     /// The labels of all nodes, where costs are given.
     pub(crate) fn node_labels(&self) -> Arc<NodeLabels> {
         Arc::clone(&self.nodes)
-    }
-
-    fn intern(&mut self, node: Arc<str>) -> Arc<str> {
-        if let Some(known) = self.names.get(&node) {
-            return Arc::clone(known);
-        }
-        self.names.insert(Arc::clone(&node));
-        node
     }
 
     fn of(&self, group: &PodGroup) -> Vec<Arc<RemovablePod>> {

@@ -14,12 +14,14 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
+use super::node_names::NodeNames;
 use super::pod_store::{ObservedPod, PodStore};
 
 /// The Pods that may be resized.
 #[derive(Debug, Default)]
 pub(crate) struct ResizablePods {
     pods: GroupedPods<ResizablePod>,
+    names: NodeNames,
     /// The namespaces that have been seen, and whether they have opted in.
     namespaces: HashMap<Box<str>, bool, RandomState>,
     unlisted: HashSet<Box<str>, RandomState>,
@@ -66,8 +68,13 @@ impl ResizablePods {
             metadata.own_records.resize && metadata.annotation(RESIZED).is_some()
         };
         if (is_in || may_be_resized())
-            && let Some(seen) = ResizablePod::of(pod)
+            && let Some(mut seen) = ResizablePod::of(pod)
         {
+            seen.node = seen.node.map(|node| self.names.shared(node));
+            let controller = seen.controller.clone().map(PodGroup::Controller);
+            if let Some(other) = controller.and_then(|one| self.pods.of(&one).next()) {
+                seen.share(other);
+            }
             self.pods.insert(seen);
         }
     }
@@ -176,6 +183,21 @@ mod tests {
         pods.opt("shop", false);
         pods.update(&forged);
         assert!(pods.pods.is_empty(), "{pods:?}");
+    }
+
+    #[test]
+    fn pods_of_a_controller_share_their_texts_and_containers() {
+        let mut pods = ResizablePods::default();
+        pods.update(&pod("p", false));
+        pods.update(&pod("q", false));
+        let found = pods.of(&set());
+        let [one, other] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert!(Arc::ptr_eq(&one.namespace, &other.namespace));
+        assert!(Arc::ptr_eq(&one.containers, &other.containers));
+        let nodes = [one, other].map(|pod| pod.node.clone().unwrap());
+        assert!(Arc::ptr_eq(&nodes[0], &nodes[1]));
     }
 
     #[test]

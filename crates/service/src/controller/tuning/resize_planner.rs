@@ -200,7 +200,7 @@ impl ResizePlanner {
     ) -> PodTuningDecision {
         let guaranteed = pod.class() == QosClass::Guaranteed;
         let mut decided = PodTuningDecision::default();
-        for container in &pod.containers {
+        for container in pod.containers.iter() {
             if matches!(container.place, ContainerPlace::Init(_)) {
                 continue;
             }
