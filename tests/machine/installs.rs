@@ -207,6 +207,12 @@ fn values_of_the_chart_are_the_options_of_the_program() {
             file["metrics"]["prometheus"]["url"],
             "http://prometheus.test:8080"
         );
+        let service = objects
+            .get_mut("\"Deployment\" \"keel\"/\"evenkeel\"")
+            .unwrap();
+        let annotations = &mut service["spec"]["template"]["metadata"]["annotations"];
+        let hash = annotations["checksum/config"].take();
+        assert_eq!(hash.as_str().map(str::len), Some(64), "{annotations}");
     }
     assert_same("the chart", &chart, "install", &printed);
 }

@@ -31,6 +31,15 @@ pub const IMAGE: &str = concat!("ghcr.io/evenkeel/evenkeel:", env!("CARGO_PKG_VE
 const SCHEDULER_IMAGE: &str = "registry.k8s.io/kube-scheduler";
 /// The ConfigMap of the configuration, and its key.
 pub const CONFIGURATION: (&str, &str) = ("evenkeel", "config.yaml");
+/// Kinds and names of the objects whose Pods read it at their start.
+const READERS: [(&str, &str); 3] = [
+    ("Deployment", "evenkeel"),
+    ("Deployment", "evenkeel-jobs"),
+    ("DaemonSet", "evenkeel-agent"),
+];
+/// The annotation of these Pods with the hash of a configuration other than the shipped one, so that
+/// Kubernetes replaces them when it changes.
+const CHECKSUM: &str = "checksum/config";
 
 #[derive(Debug, Error)]
 #[error("the manifests of this program cannot be built: {0}")]

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
-use crate::{COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, SCHEDULER_IMAGE};
+use crate::{
+    CHECKSUM, COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, READERS, SCHEDULER_IMAGE,
+};
 
 /// Enabled components, by the names of [`COMPONENTS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,6 +102,15 @@ impl InstallOptions {
             }
             _ => {}
         }
+        let reads = |(kind, name): &(&str, &str)| {
+            object["kind"] == *kind && object["metadata"]["name"] == *name
+        };
+        if let Some(text) = &self.configuration
+            && READERS.iter().any(reads)
+        {
+            let hash = format!("{:x}", Sha256::digest(text));
+            object["spec"]["template"]["metadata"]["annotations"][CHECKSUM] = Value::from(hash);
+        }
     }
 
     /// Sets namespace and images wherever they stand.
@@ -117,5 +129,37 @@ impl InstallOptions {
             Value::Object(fields) => fields.values_mut().for_each(|field| self.set_texts(field)),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The harm: a changed configuration was applied, and the old Pods went on with the old one.
+    #[test]
+    fn a_changed_configuration_changes_each_pod_that_reads_it() {
+        let manifests = Manifests::read().unwrap();
+        let components = ComponentSelection::of(COMPONENTS.iter().map(|one| one.name)).unwrap();
+        let of = |text: &str| {
+            let configuration = Some(text.to_owned());
+            manifests.objects(&InstallOptions {
+                components: components.clone(),
+                configuration,
+                ..InstallOptions::default()
+            })
+        };
+        let (one, other) = (of("writes: disabled"), of("writes: enabled"));
+        let mut readers = 0;
+        for (one, other) in one.iter().zip(&other) {
+            let (template, changed) = (&one["spec"]["template"], &other["spec"]["template"]);
+            let (name, _) = CONFIGURATION;
+            let volumes = template["spec"]["volumes"].as_array();
+            let mut volumes = volumes.into_iter().flatten();
+            let reads = volumes.any(|volume| volume["configMap"]["name"] == name);
+            assert_eq!(template != changed, reads, "{}", one["metadata"]);
+            readers += usize::from(reads);
+        }
+        assert_eq!(readers, READERS.len());
     }
 }

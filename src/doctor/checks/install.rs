@@ -166,7 +166,7 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> CheckFindings {
                     named(replicas)
                 ),
                 format!(
-                    "{}, which names the field; a corrected file takes effect within a minute",
+                    "{}, which names the field; correct it, then restart the replicas",
                     evidence.kubectl(
                         "logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep refused"
                     )

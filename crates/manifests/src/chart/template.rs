@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use crate::condition::ComponentCondition;
 use crate::conditional_part::{ConditionalPart, ManifestPart};
 use crate::kustomization::ManifestObject;
-use crate::{COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, SCHEDULER_IMAGE};
+use crate::{
+    CHECKSUM, COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, READERS, SCHEDULER_IMAGE,
+};
 
 /// Texts in templates that chart values set. A whole value is quoted: a namespace may be called
 /// 123, which YAML reads as a number.
@@ -21,6 +23,7 @@ const REPLICAS: &str = "VALUE_REPLICAS";
 const EGRESS: &str = "VALUE_EGRESS";
 const CONFIG: &str = "VALUE_CONFIG";
 const KEEP: &str = "VALUE_KEEP";
+const CONFIG_HASH: &str = "VALUE_HASH";
 
 /// The rule of further ports, indented like the other rules.
 fn egress_rule(before: &str) -> String {
@@ -134,6 +137,14 @@ fn mark(object: &ManifestObject, part: &mut ManifestPart) {
     let set = |part: Option<&mut ManifestPart>, mark: &str| {
         *part.expect("the manifests have the field") = ManifestPart::Scalar(Value::from(mark));
     };
+    let add = |part: Option<&mut ManifestPart>, mark: &str| {
+        if let Some(ManifestPart::Map(fields)) = part {
+            fields.push((mark.to_owned(), ConditionalPart::new(&Value::Null, None)));
+        }
+    };
+    if READERS.contains(&(object.kind.as_str(), object.name.as_str())) {
+        add(part.at_mut(&["spec", "template", "metadata"]), CONFIG_HASH);
+    }
     let (_, key) = CONFIGURATION;
     match (object.kind.as_str(), object.name.as_str()) {
         ("Deployment", "evenkeel") => set(part.at_mut(&["spec", "replicas"]), REPLICAS),
@@ -143,11 +154,7 @@ fn mark(object: &ManifestObject, part: &mut ManifestPart) {
                 rules.push(ConditionalPart::new(&Value::from(EGRESS), None));
             }
         }
-        ("CustomResourceDefinition", _) => {
-            if let Some(ManifestPart::Map(fields)) = part.at_mut(&["metadata"]) {
-                fields.push((KEEP.to_owned(), ConditionalPart::new(&Value::Null, None)));
-            }
-        }
+        ("CustomResourceDefinition", _) => add(part.at_mut(&["metadata"]), KEEP),
         _ => {}
     }
 }
@@ -171,6 +178,12 @@ fn set_values(text: &str) -> String {
     });
     text = replace_line(&text, CONFIG, |_| {
         format!("  {key}: |\n{{{{ include \"evenkeel.config\" . | indent 4 }}}}")
+    });
+    text = replace_line(&text, CONFIG_HASH, |before| {
+        format!(
+            "{{{{- if .Values.config }}}}\n{before}annotations:\n{before}  {CHECKSUM}: \
+             {{{{ include \"evenkeel.config\" . | sha256sum | quote }}}}\n{{{{- end }}}}"
+        )
     });
     replace_line(&text, KEEP, |_| {
         "{{- if .Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n{{- end }}"
