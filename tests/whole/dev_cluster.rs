@@ -57,7 +57,8 @@ async fn start(
     // Fails only where a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut options = DevClusterOptions::new(folder.to_owned());
-    // A Pod that a stalled machine admits without the webhook has no profile. No webhook may wait longer.
+    // A Pod that a stalled machine admits without the webhook has no profile. No webhook may wait longer;
+    // kube-scheduler waits as long for the extender.
     options.patience = Some(Duration::from_secs(30));
     change(&mut options);
     let serve = async |wiring| {
@@ -138,7 +139,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
     for pod in pods.list(&ListParams::default()).await.unwrap() {
         assert!(
             pod.annotations().contains_key("evenkeel.dev/demand"),
-            "{}",
+            "{}; failed open: {failed_open:?}",
             pod.name_any()
         );
     }

@@ -3,7 +3,7 @@
 use evenkeel_units::words;
 
 words! {
-    /// The effect of a [`Diagnosis`](crate::arima::Diagnosis).
+    /// The consequence of a failed [`Diagnosis`](crate::arima::Diagnosis).
     #[derive(Default)]
     pub enum ResidualChecks {
         /// The verdict is reported.

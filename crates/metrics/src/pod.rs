@@ -19,7 +19,7 @@ pub struct PodFacts {
     pub start_time: Option<Timestamp>,
     /// The condition `Ready`, where the Pod has one.
     pub ready: Option<ReadyCondition>,
-    /// Pods of one controller share it as a rule.
+    /// Usually shared by the Pods of one controller.
     pub spec: Arc<PodSpecFacts>,
 }
 

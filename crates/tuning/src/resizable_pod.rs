@@ -127,7 +127,7 @@ impl ResizablePod {
         Some(seen)
     }
 
-    /// Shares what is equal in another Pod, as a rule one of the same controller.
+    /// Replaces namespace, controller and containers by those of `other` where they are equal.
     pub fn share(&mut self, other: &Self) {
         if self.namespace == other.namespace {
             self.namespace = Arc::clone(&other.namespace);

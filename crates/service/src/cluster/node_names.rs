@@ -5,19 +5,28 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-#[derive(Debug, Default)]
-pub(super) struct NodeNames(HashSet<Arc<str>, RandomState>);
+/// The fewest names among which unused ones are looked for.
+const LEAST: usize = 64;
 
-impl NodeNames {
-    /// The kept text of a name. The names that no Pod has any longer are forgotten as others come.
+/// Keeps one text for each name.
+#[derive(Debug, Default)]
+pub(super) struct NodeNameInterner {
+    names: HashSet<Arc<str>, RandomState>,
+    /// The number of names at which unused ones are forgotten.
+    limit: usize,
+}
+
+impl NodeNameInterner {
+    /// The kept text of a name. Unused names are forgotten when there are twice as many names as were in use.
     pub(super) fn shared(&mut self, node: Arc<str>) -> Arc<str> {
-        if let Some(known) = self.0.get(&node) {
+        if let Some(known) = self.names.get(&node) {
             return Arc::clone(known);
         }
-        if self.0.len().is_power_of_two() {
-            self.0.retain(|name| Arc::strong_count(name) > 1);
+        if self.names.len() >= self.limit {
+            self.names.retain(|name| Arc::strong_count(name) > 1);
+            self.limit = LEAST.max(2 * self.names.len());
         }
-        self.0.insert(Arc::clone(&node));
+        self.names.insert(Arc::clone(&node));
         node
     }
 }
@@ -28,13 +37,16 @@ mod tests {
 
     #[test]
     fn a_name_is_kept_once_and_only_while_it_is_used() {
-        let mut names = NodeNames::default();
-        let first = names.shared("a".into());
-        assert!(Arc::ptr_eq(&first, &names.shared("a".into())));
-        for number in 0..1000 {
-            names.shared(number.to_string().into());
+        let mut names = NodeNameInterner::default();
+        let held: Vec<Arc<str>> = (0..100)
+            .map(|number| names.shared(format!("held-{number}").into()))
+            .collect();
+        for number in 0..10_000 {
+            names.shared(format!("gone-{number}").into());
+            assert!(names.names.len() <= 2 * held.len() + LEAST, "{number}");
         }
-        assert!(names.0.len() <= 2, "{names:?}");
-        assert!(Arc::ptr_eq(&first, &names.shared("a".into())));
+        for name in &held {
+            assert!(Arc::ptr_eq(name, &names.shared((**name).into())));
+        }
     }
 }

@@ -11,7 +11,7 @@ use evenkeel_placement::removable_pod::{Cost, RemovablePod};
 use jiff::Timestamp;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
-use super::node_names::NodeNames;
+use super::node_names::NodeNameInterner;
 use super::pod_store::{ObservedPod, PodStore};
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct RemovablePods {
     keeps_all: bool,
     pods: GroupedPods<RemovablePod>,
     nodes: Arc<NodeLabels>,
-    names: NodeNames,
+    names: NodeNameInterner,
 }
 
 impl GroupedPod for RemovablePod {
@@ -73,7 +73,7 @@ impl RemovablePods {
             keeps_all,
             pods: GroupedPods::default(),
             nodes: Arc::default(),
-            names: NodeNames::default(),
+            names: NodeNameInterner::default(),
         }
     }
 

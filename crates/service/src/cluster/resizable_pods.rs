@@ -14,14 +14,18 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
-use super::node_names::NodeNames;
+use super::node_names::NodeNameInterner;
 use super::pod_store::{ObservedPod, PodStore};
+
+/// Pods of a controller that a new one shares equal parts with: more than one, because some may have been
+/// resized.
+const COMPARED: usize = 4;
 
 /// The Pods that may be resized.
 #[derive(Debug, Default)]
 pub(crate) struct ResizablePods {
     pods: GroupedPods<ResizablePod>,
-    names: NodeNames,
+    names: NodeNameInterner,
     /// The namespaces that have been seen, and whether they have opted in.
     namespaces: HashMap<Box<str>, bool, RandomState>,
     unlisted: HashSet<Box<str>, RandomState>,
@@ -72,7 +76,10 @@ impl ResizablePods {
         {
             seen.node = seen.node.map(|node| self.names.shared(node));
             let controller = seen.controller.clone().map(PodGroup::Controller);
-            if let Some(other) = controller.and_then(|one| self.pods.of(&one).next()) {
+            for other in controller
+                .iter()
+                .flat_map(|one| self.pods.of(one).take(COMPARED))
+            {
                 seen.share(other);
             }
             self.pods.insert(seen);
@@ -124,6 +131,7 @@ impl ResizablePods {
 #[cfg(test)]
 mod tests {
     use evenkeel_objects::managed_fields::MANAGER;
+    use evenkeel_units::cpu_memory::TunedResource;
     use serde_json::{Value, json};
 
     use super::*;
@@ -143,7 +151,7 @@ mod tests {
             "metadata": {"name": uid, "namespace": "shop", "uid": uid, "annotations": annotations,
                 "managedFields": [{"manager": manager, "fieldsV1": fields}],
                 "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "set", "controller": true}]},
-            "spec": {"nodeName": "a"}}))
+            "spec": {"nodeName": "a", "containers": [{"name": "app"}]}}))
         .unwrap()
     }
 
@@ -198,6 +206,22 @@ mod tests {
         assert!(Arc::ptr_eq(&one.containers, &other.containers));
         let nodes = [one, other].map(|pod| pod.node.clone().unwrap());
         assert!(Arc::ptr_eq(&nodes[0], &nodes[1]));
+        // Others do not share what differs, and share it among each other.
+        for uid in ["r", "s"] {
+            let mut larger = pod(uid, false);
+            let limits = json!({"resources": {"limits": {"cpu": "1"}}, "name": "app"});
+            larger.spec.containers = vec![serde_json::from_value(limits).unwrap()];
+            pods.update(&larger);
+        }
+        let found = pods.of(&set());
+        let containers: Vec<_> = found.iter().map(|pod| &pod.containers).collect();
+        assert_ne!(containers[0], containers[2]);
+        assert!(Arc::ptr_eq(containers[2], containers[3]));
+        assert!(
+            found[2].containers[0].values[TunedResource::Cpu]
+                .limit
+                .is_some()
+        );
     }
 
     #[test]

@@ -25,6 +25,10 @@ type WorkloadPodMap<K, V> = HashMap<K, V, RandomState>;
 /// Kinds of controllers with Pods that are never scaled.
 const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
 
+/// Pods of a controller that a new one is compared with, to share an equal spec: more than one, because some
+/// may have been resized.
+const COMPARED: usize = 4;
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct WorkloadKey {
     pub(crate) namespace: Box<str>,
@@ -89,10 +93,10 @@ pub(crate) struct PodsByWorkload {
 }
 
 impl IndexedPod {
-    /// Shares the spec of another Pod of its controller where the two are equal.
-    fn of(pod: &Pod, other: Option<&Self>) -> Self {
+    /// Shares the spec of the first of these that has an equal one.
+    fn of<'a>(pod: &Pod, mut others: impl Iterator<Item = &'a Self>) -> Self {
         let mut facts = PodFacts::from(pod);
-        if let Some(other) = other.filter(|other| other.facts.spec == facts.spec) {
+        if let Some(other) = others.find(|other| other.facts.spec == facts.spec) {
             facts.spec = Arc::clone(&other.facts.spec);
         }
         Self {
@@ -113,9 +117,9 @@ impl PodStore for PodsByWorkload {
         let Some((controller, key)) = controller.zip(key) else {
             return self.remove(uid, seen.now);
         };
-        let group = self.groups.get(&key);
-        let other = group.and_then(|group| group.members.values().next());
-        let mut record = IndexedPod::of(pod, other.map(|(_, other)| other));
+        let members = self.groups.get(&key).map(|group| &group.members);
+        let others = members.into_iter().flat_map(HashMap::values).take(COMPARED);
+        let mut record = IndexedPod::of(pod, others.map(|(_, other)| other));
         let ready = record.facts.is_ready();
         let becomes_ready = if let Some(known) = self.known(uid, &key) {
             let was_ready = known.was_ready;

@@ -351,8 +351,8 @@ fn pods_of_a_controller_share_their_spec_while_it_is_equal() {
     assert_eq!(db(1, "500m"), 1);
     assert_eq!(db(2, "600m"), 2);
     // One Pod alone is resized, and the others follow.
-    db(1, "600m");
-    db(0, "600m");
+    assert_eq!(db(1, "600m"), 2);
+    assert_eq!(db(0, "600m"), 1);
     let members = one(&state).pods.members;
     let requests = members
         .iter()
