@@ -27,7 +27,7 @@ fn describe(path: &[String], page: &mut String) {
     if path.is_empty() {
         let _ = write!(
             page,
-            "# Command line\n\nThe output of `evenkeel --help` and of the help of each command. The image lacks `dev`, `simulate`, `assess`, \
+            "# Command line\n\nThe output of `evenkeel --help` and of the help of each command. The image lacks `dev`, `simulate`, `assess`, `record`, \
              `forecast`, `train`, `bench`, `tune compare` and `tune recommend`; the program of a release has them.\n"
         );
     } else {
