@@ -132,7 +132,8 @@ impl ManifestArgs {
             configuration: None,
         };
         let objects = manifests.objects(&options);
-        options.configuration = Some(self.configuration(&objects)?);
+        let text = self.configuration(&objects)?;
+        options.configuration = (text != shipped(&objects)).then_some(text);
         let mut objects = manifests.objects(&options);
         objects.retain(|object| !self.no_namespace || object["kind"] != "Namespace");
         Ok(objects)

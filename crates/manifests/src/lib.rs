@@ -32,8 +32,9 @@ const SCHEDULER_IMAGE: &str = "registry.k8s.io/kube-scheduler";
 /// The ConfigMap of the configuration, and its key.
 pub const CONFIGURATION: (&str, &str) = ("evenkeel", "config.yaml");
 /// Kinds and names of the objects whose Pods read it at their start.
-const READERS: [(&str, &str); 3] = [
+const READERS: [(&str, &str); 4] = [
     ("Deployment", "evenkeel"),
+    ("Deployment", "evenkeel-signer"),
     ("Deployment", "evenkeel-jobs"),
     ("DaemonSet", "evenkeel-agent"),
 ];

@@ -140,7 +140,10 @@ mod tests {
     #[test]
     fn a_changed_configuration_changes_each_pod_that_reads_it() {
         let manifests = Manifests::read().unwrap();
-        let components = ComponentSelection::of(COMPONENTS.iter().map(|one| one.name)).unwrap();
+        // All but cert-manager, with which there is no signer.
+        let names = COMPONENTS.iter().map(|component| component.name);
+        let names = names.filter(|name| *name != "cert-manager");
+        let components = ComponentSelection::of(names).unwrap();
         let of = |text: &str| {
             let configuration = Some(text.to_owned());
             manifests.objects(&InstallOptions {
