@@ -7,7 +7,7 @@ use evenkeel_terminal::settings::ProcessArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  kubectl apply -k deploy/overlays/node-agent              # one on every node
+  evenkeel install --with node-agent | kubectl apply -f -  # one on every node; add your other options
   evenkeel agent --node worker-1 --kubeconfig ~/.kube/config --config /etc/evenkeel/config.yaml
 
 Limits the disk I/O of Pods with the annotation evenkeel.dev/disk-io-limit, in opted-in

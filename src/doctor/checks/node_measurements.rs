@@ -160,7 +160,7 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
         ),
         "ResourceUnmeasured" => (
             "a resource is measured on no node",
-            "check its exporter (node_exporter; for diskIo the agent of deploy/overlays/node-agent \
+            "check its exporter (node_exporter; for diskIo the agent of the component node-agent \
              too), or set its query in metrics.prometheus.queries",
         ),
         "ResourcePartlyUnmeasured" => (
@@ -170,8 +170,8 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
         ),
         "PodResourceUnmeasured" => (
             "a resource is measured for no Pod: this container runtime exports no series of it",
-            "for networkIo with CRI-O set included_pod_metrics, for diskIo install the agent of \
-             deploy/overlays/node-agent",
+            "for networkIo with CRI-O set included_pod_metrics, for diskIo install the component \
+             node-agent",
         ),
         "ClockOff" => (
             "measurements are old when they arrive: a clock is wrong",

@@ -99,7 +99,7 @@ pub(super) fn called(evidence: &Evidence<'_>) -> CheckFindings {
         DoctorFinding::warning(
             CALLED,
             format!("kube-scheduler last called {ago} ago, although score labels are on"),
-            "use one of the two: set scheduling.scoreLabels to off, or take the extender out of \
+            "use one of the two: install without --with score-labels, or take the extender out of \
              kube-scheduler's file",
         )
     } else if since > SILENCE && waiting > 0 {
@@ -346,8 +346,8 @@ pub(super) fn names(evidence: &Evidence<'_>) -> CheckFindings {
                 "{SECOND_SCHEDULER}, to which admission gives Pods, does not run: new Pods go to \
                  the default scheduler, and Pods that name it wait until it runs"
             ),
-            "evenkeel install [your options] --with second-scheduler | kubectl apply -f -, or unset \
-             admission.schedulerName",
+            "evenkeel install [your options] --with second-scheduler | kubectl apply -f -, or install \
+             without that component",
         )]);
     }
     let unbound = evidence

@@ -1,5 +1,5 @@
 //! The Pods that may be resized, by their controllers: those of opted-in namespaces, and all others
-//! that carry a resize. About 500 bytes of each are kept. Pods without a node are left out, because
+//! that carry a resize. Pods of a controller share what is equal. Pods without a node are left out, because
 //! a tenant can create any number of them and a resize needs running containers. The Pods of a
 //! namespace that opts in were skipped before, so it is marked to be listed.
 
