@@ -80,9 +80,11 @@ fn what_differs_is_named_object_by_object() {
         assert_eq!(called.code, 1, "{}", called.stderr);
         let mut changed = with(&called, "changed");
         changed.sort();
+        // The Pods that read the configuration get its hash, so that they are replaced.
         let expected = [
             "ConfigMap evenkeel: data.config.yaml: scaling.mode",
-            "Deployment evenkeel: spec.replicas",
+            "Deployment evenkeel-signer: spec.template.metadata.annotations",
+            "Deployment evenkeel: spec.replicas spec.template.metadata.annotations",
         ];
         assert_eq!(changed, expected);
         let monitors = ["ServiceMonitor evenkeel: ", "PodMonitor evenkeel-agent: "];
