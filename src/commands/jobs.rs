@@ -5,7 +5,7 @@ use evenkeel_terminal::settings::ProcessArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel install --with external-algorithms | kubectl apply -f -  # add your other options     # with an account of its own
+  evenkeel install --with external-algorithms | kubectl apply -f -  # add your other options
   evenkeel jobs --config /etc/evenkeel/config.yaml
   evenkeel jobs --kubeconfig ~/.kube/config --namespace evenkeel-system --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
 

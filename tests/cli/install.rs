@@ -26,6 +26,9 @@ fn fields_are_set_in_the_config_map_and_the_others_stay() {
     assert_eq!(file["scheduling"]["headroom"], 0.7);
     assert_eq!(file["scaling"]["mode"], "recommend");
     assert_eq!(called.stderr, "");
+    // Pods are replaced when a configuration changes. The shipped one has no hash, as with kustomize.
+    assert!(called.stdout.contains("checksum/config"));
+    assert!(!evenkeel(&["install"]).stdout.contains("checksum/config"));
 }
 
 #[test]
